@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"autopilot/sessions/guard"
+	"autopilot/sessions/hook"
+	"autopilot/sessions/launch"
+	"autopilot/sessions/reap"
+	"autopilot/sessions/standin"
+)
+
+// hookCommand is what a session's hooks call.
+func hookCommand(std Stdio) *cobra.Command {
+	c := &cobra.Command{Use: "hook", Short: "Answer a hook of a supervised session", Hidden: true, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(&cobra.Command{
+		Use: "agent-cap FILE", Short: "Keep the cap on sub-agents in FILE", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := hook.AgentCap(std.In, std.Out, hook.CapFile(args[0]), time.Now()); err != nil {
+				return &codeError{code: 2, err: err} // Claude Code refuses the call on status 2
+			}
+			return nil
+		},
+	})
+	return c
+}
+
+// guardCommand is the process that outlives a supervisor that was killed.
+func guardCommand(std Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use: "guard RUN-ID", Short: "End what is left of a run when its supervisor dies", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			guard.Main(std.In, reap.Marker{Name: launch.RunVar, Value: args[0]})
+			return nil
+		},
+	}
+}
+
+// standinCommand is the stand-in for claude that the demo runs on.
+func standinCommand(std Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use: "standin", Short: "Stand in for claude", Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			code := standin.Main(standin.Process{Args: args, Getenv: std.getenv, Stdin: std.In, Stdout: std.Out, Stderr: std.Err})
+			if code == 0 {
+				return nil
+			}
+			return silent(code)
+		},
+	}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"autopilot/sessions/launch"
+)
+
+// demoScript is what the stand-in does in the demo: two sessions that work, a
+// third in which two sub-agents are started while one of them goes in circles.
+const demoScript = `say looking at the repository
+write greeting.txt hello
+commit add a greeting
+usage 1200 300 0.0210
+report {"planned":["greeting"],"completed":["greeting"],"carried_over":[],"summary":"Wrote a greeting.","next_steps":["add a farewell"],"needs_person":""}
+result
+---
+write farewell.txt goodbye
+commit add a farewell
+leave sleep 300
+usage 900 200 0.0150
+report {"planned":["farewell"],"completed":["farewell"],"carried_over":[],"summary":"Wrote a farewell.","next_steps":["polish both"],"needs_person":""}
+result
+---
+agents 2 spiral
+usage 2500 700 0.0480
+report {"planned":["polish"],"completed":["polish"],"carried_over":[],"summary":"Polished.","next_steps":["more"],"needs_person":""}
+result
+`
+
+func demoCommand(std Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use: "demo", Short: "Run the real loop on a scratch repository, with a stand-in for claude", Args: noArgs,
+		Long: "Make a scratch git repository and run three sessions in it with the real loop, pty, probe and ledgers. In the\nplace of claude stands a script; no account and no network are needed. The third session trips a\nkill-switch. At the end it says where to look at what was written.",
+		RunE: func(c *cobra.Command, _ []string) error { return demo(c.Context(), std) },
+	}
+}
+
+func demo(ctx context.Context, std Stdio) error {
+	base, err := os.MkdirTemp("", "autopilot-demo-")
+	if err != nil {
+		return fmt.Errorf("make demo folder: %w", err)
+	}
+	repoDir, err := demoRepo(ctx, std, base)
+	if err != nil {
+		return err
+	}
+	claude := filepath.Join(base, "bin", "claude")
+	if err := os.MkdirAll(filepath.Dir(claude), 0o700); err != nil {
+		return fmt.Errorf("make demo folder: %w", err)
+	}
+	stub := "#!/bin/sh\nexec " + launch.Quote(std.Self) + " standin \"$@\"\n"
+	if err := os.WriteFile(claude, []byte(stub), 0o700); err != nil {
+		return fmt.Errorf("write stand-in: %w", err)
+	}
+	script := filepath.Join(base, "script")
+	if err := os.WriteFile(script, []byte(demoScript), 0o600); err != nil {
+		return fmt.Errorf("write script of the stand-in: %w", err)
+	}
+	fmt.Fprintf(std.Out, "demo in %s\n\n", base)
+	std.Environ = demoEnviron(std.Environ, base, script)
+	args := []string{"-C", repoDir, "run", "write a greeting and a farewell", "--allow-nested", "--claude", claude}
+	root := newRoot(std)
+	root.SetArgs(args)
+	code := report(std, root.ExecuteContext(ctx))
+	fmt.Fprintf(std.Out, "\nThe run ended with exit code %d; 3 is what the kill-switch 'spiral' stands for.\nLook at:\n", code)
+	for _, l := range [][2]string{
+		{"the run's record", "cat " + filepath.Join(repoDir, ".orchestrator/metrics/autopilot.jsonl")},
+		{"the sessions", "cat " + filepath.Join(repoDir, ".orchestrator/metrics/sessions.jsonl")},
+		{"the commits", "git -C " + repoDir + " log --oneline"},
+		{"logs and state", "ls -R " + filepath.Join(base, "state")},
+	} {
+		fmt.Fprintf(std.Out, "  %-16s %s\n", l[0], l[1])
+	}
+	if code != 3 {
+		return &codeError{code: 1, err: fmt.Errorf("the demo ended with exit code %d, want 3", code)}
+	}
+	return nil
+}
+
+func demoRepo(ctx context.Context, std Stdio, base string) (string, error) {
+	dir := filepath.Join(base, "repo")
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main", dir},
+		{"-C", dir, "-c", "user.name=demo", "-c", "user.email=demo@example.org", "-c", "commit.gpgsign=false", "commit", "-q", "--allow-empty", "-m", "start"},
+	} {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Env = std.Environ
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", usageHint("the demo needs git", "make scratch repository: %v: %s", err, strings.TrimSpace(string(out)))
+		}
+	}
+	return dir, nil
+}
+
+// demoEnviron keeps the demo's state in its own folder and away from the
+// person's configuration.
+func demoEnviron(environ []string, base, script string) []string {
+	var env []string
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, "AUTOPILOT_") && !strings.HasPrefix(kv, "XDG_") && !strings.HasPrefix(kv, "HOME=") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "HOME="+base, "XDG_STATE_HOME="+filepath.Join(base, "state"), "STANDIN_SCRIPT="+script)
+}

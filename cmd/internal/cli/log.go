@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"autopilot/metrics/logs"
+	"autopilot/supervisor"
+)
+
+const activityName = "activity.jsonl"
+
+// newLog makes the run's logger: for a person or a machine on stderr, and always
+// as JSON lines in the run's folder. The returned function closes the file.
+func newLog(std Stdio, format, folder string) (*slog.Logger, *liveLine, func(), error) {
+	file, err := os.OpenFile(filepath.Join(folder, activityName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("open activity log: %w", err)
+	}
+	live := &liveLine{out: std.Err, on: std.TTY && format != "json", width: std.Width}
+	options := &slog.HandlerOptions{ReplaceAttr: logs.ReplaceAttr}
+	var screen slog.Handler
+	switch {
+	case format == "json":
+		screen = slog.NewJSONHandler(live, options)
+	case format == "text" || !std.TTY:
+		screen = slog.NewTextHandler(live, options)
+	default:
+		screen = tint.NewHandler(live, &tint.Options{TimeFormat: time.TimeOnly, ReplaceAttr: logs.ReplaceAttr, NoColor: std.getenv("NO_COLOR") != ""})
+	}
+	log := slog.New(both{screen, slog.NewJSONHandler(file, options)})
+	return log, live, func() { _ = file.Close() }, nil
+}
+
+// both hands each record to two handlers.
+type both [2]slog.Handler
+
+func (b both) Enabled(ctx context.Context, l slog.Level) bool {
+	return b[0].Enabled(ctx, l) || b[1].Enabled(ctx, l)
+}
+
+func (b both) Handle(ctx context.Context, r slog.Record) error {
+	return errors.Join(b[0].Handle(ctx, r.Clone()), b[1].Handle(ctx, r))
+}
+
+func (b both) WithAttrs(a []slog.Attr) slog.Handler {
+	return both{b[0].WithAttrs(a), b[1].WithAttrs(a)}
+}
+
+func (b both) WithGroup(name string) slog.Handler {
+	return both{b[0].WithGroup(name), b[1].WithGroup(name)}
+}
+
+// liveLine is the last line of a terminal: it shows the run as it is, and steps
+// aside for each line of the log.
+type liveLine struct {
+	mu    sync.Mutex
+	out   io.Writer
+	on    bool
+	width int
+	text  string
+}
+
+// Write prints a line of the log above the live line.
+func (l *liveLine) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.on || l.text == "" {
+		return l.out.Write(p)
+	}
+	if _, err := io.WriteString(l.out, "\r\x1b[K"); err != nil {
+		return 0, err
+	}
+	n, err := l.out.Write(p)
+	if err == nil {
+		_, err = io.WriteString(l.out, l.text)
+	}
+	return n, err
+}
+
+// show replaces the live line.
+func (l *liveLine) show(s supervisor.Status) {
+	if !l.on {
+		return
+	}
+	text := liveText(s, time.Now())
+	if r := []rune(text); len(r) >= l.width {
+		text = string(r[:max(0, l.width-1)])
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text != l.text {
+		l.text = text
+		_, _ = io.WriteString(l.out, "\r\x1b[K"+text)
+	}
+}
+
+func (l *liveLine) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.on && l.text != "" {
+		_, _ = io.WriteString(l.out, "\r\x1b[K")
+		l.text = ""
+	}
+}
+
+// liveText is the live line: where the run stands and what the session does.
+func liveText(s supervisor.Status, now time.Time) string {
+	elapsed := now.Sub(s.Started.Round(0))
+	percent := 100 * max(float64(s.Iteration-1)/float64(max(1, s.Limits.MaxSessions)), elapsed.Hours()/s.Limits.MaxHours)
+	head := fmt.Sprintf("%d/%d %3.0f%% %s", s.Iteration, s.Limits.MaxSessions, min(100, percent), elapsed.Round(time.Second))
+	if s.Iteration > 1 {
+		each := elapsed / time.Duration(s.Iteration-1)
+		left := each * time.Duration(s.Limits.MaxSessions-s.Iteration+1)
+		head += fmt.Sprintf(" eta %s", min(left, time.Duration(s.Limits.MaxHours*float64(time.Hour))-elapsed).Round(time.Minute))
+	}
+	if !s.WaitUntil.IsZero() {
+		return fmt.Sprintf("%s  waiting for the API until %s", head, s.WaitUntil.Local().Format(time.TimeOnly))
+	}
+	return fmt.Sprintf("%s  %s %s/%d  %d tokens $%.2f  %d tools %d agents", head, s.Mode, s.Tier, s.Cap,
+		s.Spent.Tokens+s.Session.Tokens, s.Spent.CostUSD+s.Session.CostUSD, s.Session.Tools, s.Session.Agents)
+}

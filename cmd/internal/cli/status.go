@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"autopilot/metrics/ledger"
+	"autopilot/metrics/statedir"
+	"autopilot/sessions"
+	"autopilot/supervisor"
+)
+
+// statusView is what 'status' knows about a project.
+type statusView struct {
+	Repository string                 `json:"repository"`
+	Running    bool                   `json:"running"`
+	RunID      string                 `json:"run_id"`
+	PID        int                    `json:"pid,omitempty"`
+	Iteration  int                    `json:"iteration,omitempty"`
+	Current    *supervisor.Current    `json:"current,omitempty"`
+	Waiting    *supervisor.Waiting    `json:"waiting,omitempty"`
+	Stopping   string                 `json:"stopping,omitempty"`
+	Folder     string                 `json:"folder,omitempty"`
+	Record     *ledger.Run            `json:"record"`
+	Recovered  []supervisor.Recovered `json:"recovered,omitempty"`
+}
+
+func statusCommand(std Stdio) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "status", Short: "Show the run in this repository, or how the last one ended", Args: noArgs,
+		Long: "Show the running run: iteration, session, tokens, cost, or what it waits for. Without one, show how the\nlast run ended. A run whose supervisor was killed is finished first: its processes are ended and its\nmissing records written.",
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		p, err := setUp(c, std, nil)
+		if err != nil {
+			return err
+		}
+		v, err := viewStatus(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(std.Out).Encode(v)
+		}
+		_, err = fmt.Fprint(std.Out, v.text(time.Now()))
+		return err
+	}
+	return c
+}
+
+func viewStatus(ctx context.Context, p place) (statusView, error) {
+	v := statusView{Repository: p.repo.Top}
+	project, found, err := statedir.FindProject(p.state, p.repo.Top)
+	if err != nil || !found {
+		return v, err
+	}
+	if v.Recovered, err = recoverDead(ctx, p, project); err != nil {
+		return v, err
+	}
+	if v.RunID, err = supervisor.LastRun(project); err != nil || v.RunID == "" {
+		return v, err
+	}
+	v.Folder = project.RunDir(v.RunID)
+	st, err := supervisor.LoadState(v.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	v.Record = &st.Record
+	if v.Running = st.Alive(); v.Running {
+		v.PID, v.Iteration, v.Current, v.Waiting = st.PID, st.Iteration, st.Current, st.Waiting
+		v.Stopping = supervisor.StopRequested(v.Folder)
+	}
+	return v, nil
+}
+
+// recoverDead finishes runs whose supervisor was killed. It does nothing when a
+// run is on, or when no run is open.
+func recoverDead(ctx context.Context, p place, project statedir.Project) ([]supervisor.Recovered, error) {
+	open, err := supervisor.OpenRuns(project)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	past, cancel := context.WithDeadline(ctx, time.Now())
+	defer cancel()
+	lock, err := statedir.Acquire(past, p.lockPath(), statedir.Holder{})
+	if _, held := errors.AsType[*statedir.HeldError](err); held {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Release() }()
+	ledgers, err := ledger.Open(p.metricsDir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ledgers.Close() }()
+	return supervisor.Recover(project, ledgers)
+}
+
+// text is the status for a person.
+func (v statusView) text(now time.Time) string {
+	s := ""
+	for _, r := range v.Recovered {
+		s += fmt.Sprintf("run %s had been killed; its records are written now, %d processes of it were ended\n", r.RunID, r.Processes)
+	}
+	if v.Record == nil {
+		return s + "no run yet in " + v.Repository + "\n"
+	}
+	rec := v.Record
+	if !v.Running {
+		why := rec.ExitCause
+		if rec.KillSwitchDetail != nil && *rec.KillSwitchDetail != "" {
+			why += " (" + *rec.KillSwitchDetail + ")"
+		}
+		return s + fmt.Sprintf("no run is on; the last was %s\n  ended       %s: %s\n  sessions    %d of %d, %d tokens, $%.4f\n",
+			v.RunID, time.Time(rec.CompletedAt).Local().Format(time.DateTime), why, rec.IterationsCompleted, rec.MaxSessions, rec.TotalTokensUsed, rec.TotalCostUSD)
+	}
+	s += fmt.Sprintf("run %s is on (pid %d), for %s\n", v.RunID, v.PID, now.Sub(time.Time(rec.StartedAt)).Round(time.Second))
+	s += fmt.Sprintf("  iteration   %d of %d, %d completed, %d tokens, $%.4f\n", v.Iteration, rec.MaxSessions, rec.IterationsCompleted, rec.TotalTokensUsed, rec.TotalCostUSD)
+	if v.Current != nil {
+		s += fmt.Sprintf("  session     %s, %s, for %s\n", v.Current.SessionID, v.Current.Mode, now.Sub(v.Current.StartedAt).Round(time.Second))
+		s += fmt.Sprintf("  messages    %s\n", sessions.StderrPath(supervisor.SessionFolder(v.Folder, sessions.ID(v.Current.SessionID))))
+	}
+	if v.Waiting != nil {
+		s += fmt.Sprintf("  waiting     until %s: %s\n", v.Waiting.Until.Local().Format(time.DateTime), v.Waiting.Why)
+	}
+	if v.Stopping != "" {
+		s += "  stopping    after this session: " + v.Stopping + "\n"
+	}
+	return s
+}
+
+func stopCommand(std Stdio) *cobra.Command {
+	var now bool
+	c := &cobra.Command{
+		Use: "stop", Short: "Stop the run in this repository after its current session", Args: noArgs,
+		Long: "Ask the run to stop after its current session. With --now the session is ended at once, as by Ctrl-C, and\nthe command waits until the run has written its records and is gone.",
+	}
+	c.Flags().BoolVar(&now, "now", false, "end the current session as well")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		p, err := setUp(c, std, nil)
+		if err != nil {
+			return err
+		}
+		return stopRun(c.Context(), std, p, now)
+	}
+	return c
+}
+
+const (
+	stopWait = 60 * time.Second
+	stopLook = 20 * time.Millisecond
+)
+
+func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
+	project, found, err := statedir.FindProject(p.state, p.repo.Top)
+	if err != nil {
+		return err
+	}
+	id := ""
+	if found {
+		if id, err = supervisor.LastRun(project); err != nil {
+			return err
+		}
+	}
+	var st supervisor.State
+	if id != "" {
+		st, err = supervisor.LoadState(project.RunDir(id))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if id == "" || !st.Alive() {
+		fmt.Fprintf(std.Out, "no run is on in %s\n", p.repo.Top)
+		return nil
+	}
+	by := fmt.Sprintf("'autopilot stop' (pid %d)", os.Getpid())
+	if err := supervisor.RequestStop(project.RunDir(id), by, time.Now()); err != nil {
+		return err
+	}
+	sig := syscall.SIGUSR1
+	if now {
+		sig = syscall.SIGTERM
+	}
+	if err := syscall.Kill(st.PID, sig); err != nil {
+		return fmt.Errorf("signal pid %d: %w", st.PID, err)
+	}
+	if !now {
+		fmt.Fprintf(std.Out, "run %s stops after its current session\n", id)
+		return nil
+	}
+	return waitGone(ctx, std, id, st)
+}
+
+func waitGone(ctx context.Context, std Stdio, id string, st supervisor.State) error {
+	deadline := time.Now().Add(stopWait)
+	for st.Alive() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("run %s (pid %d) is still there after %v", id, st.PID, stopWait)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(stopLook):
+		}
+	}
+	fmt.Fprintf(std.Out, "run %s is stopped\n", id)
+	return nil
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"autopilot/metrics/ledger"
+	"autopilot/sessions/launch"
+	"autopilot/supervisor"
+)
+
+// background runs f beside the caller, who waits for its end by other means.
+func background(f func()) {
+	var wg sync.WaitGroup
+	wg.Go(f)
+}
+
+// warnBefore puts into the log what a person should know tomorrow morning.
+func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup, recovered []supervisor.Recovered, recoverErr error) {
+	for _, r := range recovered {
+		log.Warn("an earlier run was finished that had been killed", "run_id", r.RunID, "session_id", r.SessionID, "processes_ended", r.Processes)
+		if len(r.Left) > 0 {
+			log.Error("processes of an earlier run could not be ended", "run_id", r.RunID, "pids", fmt.Sprint(r.Left))
+		}
+	}
+	if recoverErr != nil {
+		log.Error("an earlier run could not be finished", "err", recoverErr.Error())
+	}
+	for _, n := range j.cfg.Notes {
+		log.Warn("a setting was moved to its bound", "detail", n)
+	}
+	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.cfg.UseAPIKey})
+	for _, n := range notes {
+		log.Warn(n)
+	}
+	switch {
+	case s.version == "":
+		log.Warn("claude did not say its version", "path", s.claude)
+	case olderThan(s.version, testedClaude):
+		log.Warn("claude is older than what autopilot is tested with", "version", s.version, "tested_from", testedClaude)
+	}
+}
+
+// printSummary says how the run ended, for a person.
+func printSummary(std Stdio, j job, out supervisor.Outcome) {
+	rec := out.Record
+	why := rec.ExitCause
+	if rec.KillSwitchDetail != nil && *rec.KillSwitchDetail != "" {
+		why += " (" + *rec.KillSwitchDetail + ")"
+	}
+	fmt.Fprintf(std.Out, "%s  %s\n", rec.AutopilotRunID, why)
+	fmt.Fprintf(std.Out, "  %d of %d sessions in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions,
+		time.Duration(rec.DurationSeconds)*time.Second, rec.TotalTokensUsed, rec.TotalCostUSD)
+	for _, e := range rec.Endings {
+		cause := ""
+		if e.Cause != "" && e.Cause != e.Ending {
+			cause = ": " + e.Cause
+		}
+		fmt.Fprintf(std.Out, "  - %s %s%s\n", e.SessionID, e.Ending, cause)
+	}
+	if out.Manual != "" {
+		fmt.Fprintf(std.Out, "  by hand: %s\n", out.Manual)
+	}
+	if out.Hint != "" {
+		fmt.Fprintf(std.Out, "  next: %s\n", out.Hint)
+	}
+	fmt.Fprintf(std.Out, "  record: %s\n", filepath.Join(j.metricsDir(), ledger.RunsFile))
+}

@@ -1,0 +1,296 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is the set of values a run is started with.
+type Config struct {
+	MaxSessions         int
+	MaxHours            float64 // hours of wall clock
+	ConfidenceThreshold float64 // 0..1
+	MaxTokens           int64   // 0 is no limit
+	MaxCostUSD          float64 // 0 is no limit
+	StallTimeout        time.Duration
+	ToolStallTimeout    time.Duration
+	SessionTimeout      time.Duration // 0 is no limit
+	ExitGrace           time.Duration
+	LimitMargin         time.Duration
+	BackoffInitial      time.Duration
+	BackoffMax          time.Duration
+	ProbeInterval       time.Duration
+	PeerAbort           int
+	CarryoverThreshold  float64 // 0..1
+	AgentsPerWave       int
+	AgentsPerWaveMode   map[string]int // by mode, from Session Config
+	Claude              string         // path or name of the CLI
+	Model               string         // empty leaves the choice to the CLI
+	PermissionMode      string
+	AllowedTools        []string
+	Source              string
+	LifecycleSteps      []string
+	UseAPIKey           bool
+	MetricsDir          string // relative to the repository, or absolute
+	LogFormat           string
+	Persistence         bool
+}
+
+// Option describes one setting: its key in files, its flag and variable, its
+// default and bounds, and how a raw value is read into a Config.
+type Option struct {
+	Key       string
+	Default   string
+	Bounds    string // for people; empty when every value of the type is fine
+	Help      string
+	List      bool // may be given several times
+	Bool      bool // a flag without a value means true
+	NotInRepo bool // refused in the files of a repository
+	apply     func(c *Config, raw []string) (note string, err error)
+}
+
+// Env is the name of the option's environment variable.
+func (o Option) Env() string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(o.Key, "-", "_"))
+}
+
+// EnvPrefix starts the name of every variable that sets an option.
+const EnvPrefix = "AUTOPILOT_"
+
+// Values of the source option.
+const (
+	SourceAuto      = "auto"
+	SourceLifecycle = "lifecycle"
+	SourceGoal      = "goal"
+)
+
+// BypassPermissions is the permission mode that asks nothing and refuses
+// nothing.
+const BypassPermissions = "bypassPermissions"
+
+// Options returns every option in the order in which help and listings show
+// them.
+func Options() []Option {
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), placeOptions())
+}
+
+func limitOptions() []Option {
+	return []Option{
+		integer("max-sessions", "5", 1, 50, "sessions to run at most", func(c *Config, n int) { c.MaxSessions = n }),
+		number("max-hours", "4.0", 0.5, 24, "hours of wall clock for the whole run; checked between sessions", func(c *Config, v float64) { c.MaxHours = v }),
+		number("confidence-threshold", "0.85", 0, 1, "confidence below which no session is started without a person", func(c *Config, v float64) { c.ConfidenceThreshold = v }),
+		integer("max-tokens", "0", 0, math.MaxInt, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) }),
+		number("max-cost-usd", "0", 0, math.MaxFloat64, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v }),
+		integer("peer-abort", "6", 0, 1000, "other Claude sessions above which a critical machine stops the run", func(c *Config, n int) { c.PeerAbort = n }),
+		number("carryover-threshold", "0.5", 0, 1, "share of a session's plan left undone above which the run stops", func(c *Config, v float64) { c.CarryoverThreshold = v }),
+		integer("agents-per-wave", "6", 0, 100, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),
+	}
+}
+
+func watchOptions() []Option {
+	const day = 24 * time.Hour
+	return []Option{
+		duration("stall-timeout", "600s", time.Second, day, "a session without event, transcript growth or CPU for this long is hung", func(c *Config, d time.Duration) { c.StallTimeout = d }),
+		duration("tool-stall-timeout", "30m", time.Second, day, "the same while a tool runs", func(c *Config, d time.Duration) { c.ToolStallTimeout = d }),
+		duration("session-timeout", "0s", 0, day, "end a session after this long; 0 is no limit", func(c *Config, d time.Duration) { c.SessionTimeout = d }),
+		duration("exit-grace", "60s", time.Second, time.Hour, "time for a session's process to exit after its last result", func(c *Config, d time.Duration) { c.ExitGrace = d }),
+		duration("limit-margin", "60s", 0, time.Hour, "wait this much longer than the reset time of a usage limit", func(c *Config, d time.Duration) { c.LimitMargin = d }),
+		duration("backoff-initial", "30s", time.Millisecond, time.Hour, "first wait after an overloaded API; it grows from there", func(c *Config, d time.Duration) { c.BackoffInitial = d }),
+		duration("backoff-max", "10m", time.Millisecond, 6*time.Hour, "longest single wait after an overloaded API", func(c *Config, d time.Duration) { c.BackoffMax = d }),
+		duration("probe-interval", "15s", 100*time.Millisecond, time.Hour, "time between two looks at the machine while a session runs", func(c *Config, d time.Duration) { c.ProbeInterval = d }),
+	}
+}
+
+func sessionOptions() []Option {
+	modes := []string{"acceptEdits", "auto", BypassPermissions, "default", "dontAsk", "plan"}
+	perm := choice("permission-mode", "acceptEdits", modes, "permission mode of the sessions", func(c *Config, v string) { c.PermissionMode = v })
+	claude := text("claude", "claude", "the claude binary: a path, or a name looked up in PATH", func(c *Config, v string) { c.Claude = v })
+	claude.NotInRepo = true
+	key := boolean("use-api-key", "false", "hand ANTHROPIC_API_KEY of the environment on to the sessions", func(c *Config, v bool) { c.UseAPIKey = v })
+	key.NotInRepo = true
+	return []Option{
+		claude,
+		text("model", "", "model of the sessions; empty leaves the choice to claude", func(c *Config, v string) { c.Model = v }),
+		perm,
+		list("allowed-tools", nil, "tools that run without asking, in claude's own notation", func(c *Config, v []string) { c.AllowedTools = v }),
+		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
+		list("lifecycle-steps", []string{"/session {mode}", "/go", "/close"}, "prompts of a lifecycle session, one turn each", func(c *Config, v []string) { c.LifecycleSteps = v }),
+		key,
+	}
+}
+
+func placeOptions() []Option {
+	return []Option{
+		text("metrics-dir", ".orchestrator/metrics", "folder of the two ledgers, relative to the repository", func(c *Config, v string) { c.MetricsDir = v }),
+		choice("log-format", "auto", []string{"auto", "text", "json"}, "form of the log on stderr", func(c *Config, v string) { c.LogFormat = v }),
+		boolean("persistence", "true", "keep ledgers and run state; false skips lifecycle runs", func(c *Config, v bool) { c.Persistence = v }),
+	}
+}
+
+// one returns the single value of an option that takes no list.
+func one(raw []string) (string, error) {
+	if len(raw) != 1 {
+		return "", fmt.Errorf("takes one value, got %d", len(raw))
+	}
+	return strings.TrimSpace(raw[0]), nil
+}
+
+func integer(key, def string, low, high int, help string, set func(*Config, int)) Option {
+	o := number(key, def, float64(low), float64(high), help, nil)
+	o.apply = func(c *Config, raw []string) (string, error) {
+		s, err := one(raw)
+		if err != nil {
+			return "", err
+		}
+		v, err := parseNumber(s)
+		if err != nil {
+			return "", err
+		}
+		n, note := clampInt(math.Floor(v), low, high)
+		if note == "" && float64(n) != v {
+			note = fmt.Sprintf("%s is rounded down to %d", s, n)
+		}
+		set(c, n)
+		return note, nil
+	}
+	return o
+}
+
+func clampInt(v float64, low, high int) (int, string) {
+	switch {
+	case v < float64(low):
+		return low, fmt.Sprintf("%s is below %d, using %d", trim(v), low, low)
+	case v >= float64(math.MaxInt), v > float64(high):
+		return high, fmt.Sprintf("%s is above %d, using %d", trim(v), high, high)
+	}
+	return int(v), ""
+}
+
+func number(key, def string, low, high float64, help string, set func(*Config, float64)) Option {
+	bounds := trim(low) + ".." + trim(high)
+	if high >= float64(math.MaxInt) {
+		bounds = trim(low) + " or more"
+	}
+	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (string, error) {
+		s, err := one(raw)
+		if err != nil {
+			return "", err
+		}
+		v, err := parseNumber(s)
+		if err != nil {
+			return "", err
+		}
+		clamped := min(max(v, low), high)
+		set(c, clamped)
+		if clamped != v {
+			return fmt.Sprintf("%s is outside %s, using %s", s, bounds, trim(clamped)), nil
+		}
+		return "", nil
+	}}
+}
+
+func trim(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// parseNumber reads a decimal number. Infinity, hexadecimal and digit
+// separators are refused: they are typing mistakes in a limit.
+func parseNumber(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || strings.ContainsAny(s, "xX_") || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a number", s)
+	}
+	return v, nil
+}
+
+func duration(key, def string, low, high time.Duration, help string, set func(*Config, time.Duration)) Option {
+	bounds := short(low) + ".." + short(high)
+	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (string, error) {
+		s, err := one(raw)
+		if err != nil {
+			return "", err
+		}
+		d, err := parseDuration(s)
+		if err != nil {
+			return "", err
+		}
+		clamped := min(max(d, low), high)
+		set(c, clamped)
+		if clamped != d {
+			return fmt.Sprintf("%s is outside %s, using %s", s, bounds, short(clamped)), nil
+		}
+		return "", nil
+	}}
+}
+
+// parseDuration reads "90s", "10m", "1h30m", or a plain number of seconds.
+func parseDuration(s string) (time.Duration, error) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, nil
+	}
+	v, err := parseNumber(s)
+	if err != nil || math.Abs(v) > math.MaxInt64/float64(time.Second) {
+		return 0, fmt.Errorf("%q is not a duration such as 90s, 10m or 1h30m", s)
+	}
+	return time.Duration(v * float64(time.Second)), nil
+}
+
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func text(key, def, help string, set func(*Config, string)) Option {
+	return Option{Key: key, Default: def, Help: help, apply: func(c *Config, raw []string) (string, error) {
+		s, err := one(raw)
+		if err == nil {
+			set(c, s)
+		}
+		return "", err
+	}}
+}
+
+func choice(key, def string, allowed []string, help string, set func(*Config, string)) Option {
+	return Option{Key: key, Default: def, Bounds: strings.Join(allowed, ", "), Help: help, apply: func(c *Config, raw []string) (string, error) {
+		s, err := one(raw)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(allowed, s) {
+			return "", fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
+		}
+		set(c, s)
+		return "", nil
+	}}
+}
+
+func boolean(key, def, help string, set func(*Config, bool)) Option {
+	return Option{Key: key, Default: def, Bool: true, Help: help, apply: func(c *Config, raw []string) (string, error) {
+		s, err := one(raw)
+		if err != nil {
+			return "", err
+		}
+		v, err := strconv.ParseBool(strings.ToLower(s))
+		if err != nil {
+			return "", fmt.Errorf("%q is neither true nor false", s)
+		}
+		set(c, v)
+		return "", nil
+	}}
+}
+
+func list(key string, def []string, help string, set func(*Config, []string)) Option {
+	return Option{Key: key, Default: strings.Join(def, ", "), List: true, Help: help, apply: func(c *Config, raw []string) (string, error) {
+		set(c, slices.Clone(raw))
+		return "", nil
+	}}
+}

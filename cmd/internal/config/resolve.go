@@ -1,0 +1,145 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Value is one raw value of one layer.
+type Value struct {
+	Key    string
+	Raw    []string
+	Origin string // where a person finds it: "flag --max-hours", "autopilot.yaml:3"
+	InRepo bool   // it stands in a file of the repository
+}
+
+// Setting is one effective value with its origin, for plans and listings.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+	Note   string `json:"note,omitempty"` // what was clamped, in words
+}
+
+// Resolved is a valid configuration.
+type Resolved struct {
+	Config
+	Settings []Setting
+	Notes    []string // one line for each value that was moved to a bound
+}
+
+// Resolve applies the layers over the defaults, later ones over earlier ones.
+// The error joins every problem found, each as "key: fact (origin)".
+func Resolve(layers ...[]Value) (Resolved, error) {
+	var r Resolved
+	var problems []error
+	byKey := map[string]Value{}
+	for _, layer := range layers {
+		for _, v := range layer {
+			o, ok := find(v.Key)
+			switch {
+			case v.Key == agentsPerWaveByMode:
+				byKey[v.Key] = v
+			case !ok:
+				problems = append(problems, unknownKey(v))
+			case v.InRepo && (o.NotInRepo || v.Key == "permission-mode" && slices.Contains(v.Raw, BypassPermissions)):
+				problems = append(problems, fmt.Errorf("%s: may not be set to this by a repository (%s); use a flag, %s or your own config.yaml",
+					v.Key, v.Origin, o.Env()))
+			default:
+				byKey[v.Key] = v
+			}
+		}
+	}
+	for _, o := range Options() {
+		v, given := byKey[o.Key]
+		if !given {
+			v = defaultValue(o)
+		}
+		note, err := o.apply(&r.Config, v.Raw)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w (%s)", o.Key, err, v.Origin))
+			continue
+		}
+		if note != "" {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: %s (%s)", o.Key, note, v.Origin))
+		}
+		r.Settings = append(r.Settings, Setting{Key: o.Key, Value: strings.Join(v.Raw, ", "), Origin: v.Origin, Note: note})
+	}
+	if v, ok := byKey[agentsPerWaveByMode]; ok {
+		m, err := parseByMode(v.Raw)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("agents-per-wave: %w (%s)", err, v.Origin))
+		}
+		r.AgentsPerWaveMode = m
+	}
+	return r, errors.Join(problems...)
+}
+
+func defaultValue(o Option) Value {
+	v := Value{Key: o.Key, Raw: []string{o.Default}, Origin: "default"}
+	if o.List {
+		v.Raw = nil
+		if o.Default != "" {
+			v.Raw = strings.Split(o.Default, ", ")
+		}
+	}
+	return v
+}
+
+func find(key string) (Option, bool) {
+	for _, o := range Options() {
+		if o.Key == key {
+			return o, true
+		}
+	}
+	return Option{}, false
+}
+
+func unknownKey(v Value) error {
+	if near := Nearest(v.Key, keys()); near != "" {
+		return fmt.Errorf("%s: unknown key (%s); did you mean %s?", v.Key, v.Origin, near)
+	}
+	return fmt.Errorf("%s: unknown key (%s); 'autopilot config' lists them", v.Key, v.Origin)
+}
+
+func keys() []string {
+	var out []string
+	for _, o := range Options() {
+		out = append(out, o.Key)
+	}
+	return out
+}
+
+// Nearest returns the candidate that is closest to word by edit distance, or
+// "" when none is close enough to be meant.
+func Nearest(word string, candidates []string) string {
+	best, bestDistance := "", len(word)/3+2
+	for _, c := range candidates {
+		if d := distance(word, c); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of two short words, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = min(diagonal, row[j], row[j+1]) + 1
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

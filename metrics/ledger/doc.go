@@ -1,0 +1,20 @@
+// Package ledger holds the two records that outlive a run and the rules for
+// writing them: one line per run in autopilot.jsonl, one line per session in
+// sessions.jsonl.
+//
+// # Guarantees
+//
+// A record that was acknowledged is on disk and stays there, also when another
+// program rewrites the file without a lock while a run is on: Verify looks for
+// it again and puts it back. A record is written once: before each append the
+// end of the file is searched for its id under the file's lock. Lines that
+// other programs wrote are never changed, and a line that does not parse is
+// kept, skipped and counted.
+//
+// # Formats
+//
+// Both are the formats of session-orchestrator: the run record is its schema 1
+// with the 23 fields in their order and additive fields behind them, the
+// session record is its schema 2. Times have exactly three decimals and a Z,
+// because its validator refuses anything else.
+package ledger

@@ -1,0 +1,32 @@
+package logs
+
+import (
+	"log/slog"
+	"regexp"
+	"sync"
+)
+
+// secrets matches tokens by their published prefixes, and values that follow a
+// telling name.
+var secrets = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{8,}|AKIA[A-Z0-9]{12,})` +
+		`|(?i:\b[A-Z0-9_]*(?:API_?KEY|TOKEN|SECRET|PASSWORD)["']?\s*[=:]\s*["']?)[^\s"']{6,}`)
+})
+
+// Redact replaces what looks like a secret.
+func Redact(s string) string {
+	return secrets().ReplaceAllString(s, "[redacted]")
+}
+
+// ReplaceAttr redacts text attributes; for slog.HandlerOptions.
+func ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(Redact(a.Value.String()))
+	case slog.KindAny:
+		if err, ok := a.Value.Any().(error); ok {
+			a.Value = slog.StringValue(Redact(err.Error()))
+		}
+	}
+	return a
+}

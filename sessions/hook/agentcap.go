@@ -1,0 +1,71 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// inputLimit bounds what is read of a hook's input: a sub-agent's prompt can be
+// large, but not larger than what the API takes.
+const inputLimit = 64 << 20
+
+type input struct {
+	Event        string `json:"hook_event_name"`
+	Tool         string `json:"tool_name"`
+	ToolUseID    string `json:"tool_use_id"`
+	ToolResponse struct {
+		Status  string `json:"status"`
+		IsAsync bool   `json:"isAsync"`
+	} `json:"tool_response"`
+}
+
+type output struct {
+	Specific specific `json:"hookSpecificOutput"`
+}
+
+type specific struct {
+	Event    string `json:"hookEventName"`
+	Decision string `json:"permissionDecision"`
+	Reason   string `json:"permissionDecisionReason"`
+}
+
+// AgentCap answers one hook call about the sub-agent tool: before the call it
+// takes a slot or refuses, after it it gives the slot back. It writes the answer
+// Claude Code understands, or nothing where it has no objection. The error is
+// for stderr and exit status 2, which also refuses the call.
+func AgentCap(stdin io.Reader, stdout io.Writer, f CapFile, now time.Time) error {
+	var in input
+	if err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&in); err != nil {
+		if _, odd := err.(*json.UnmarshalTypeError); !odd {
+			return fmt.Errorf("read hook input: %w", err)
+		}
+	}
+	switch in.Event {
+	case "PreToolUse":
+	case "PostToolUse", "PostToolUseFailure":
+		if in.ToolResponse.IsAsync || in.ToolResponse.Status == "async_launched" {
+			return nil // still running in the background; the supervisor sees its end
+		}
+		return f.Release(in.ToolUseID)
+	default:
+		return nil
+	}
+	s, ok, err := f.Reserve(in.ToolUseID, now)
+	if err != nil {
+		return fmt.Errorf("sub-agent refused, autopilot's agent cap is not readable: %w", err)
+	}
+	if ok {
+		return nil
+	}
+	return json.NewEncoder(stdout).Encode(output{specific{Event: "PreToolUse", Decision: "deny", Reason: refusal(s)}})
+}
+
+func refusal(s CapState) string {
+	if s.Cap == 0 {
+		return fmt.Sprintf("autopilot allows no sub-agents now (tier %s, decided by %s). Do this work yourself, in this conversation.", s.Tier, s.Signal)
+	}
+	return fmt.Sprintf("autopilot allows %d sub-agents at once now (tier %s, decided by %s) and %d are running. "+
+		"Wait until one has ended before you start the next, or do this work yourself.", s.Cap, s.Tier, s.Signal, len(s.Active))
+}

@@ -1,0 +1,141 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const lockWait = 2 * time.Second
+
+// CapState is the content of a session's cap file.
+type CapState struct {
+	Cap     int                  `json:"cap"`    // sub-agents at once; 0 allows none
+	Tier    string               `json:"tier"`   // tier of the machine
+	Signal  string               `json:"signal"` // what decided the tier
+	Active  map[string]time.Time `json:"active"` // by id of the tool call
+	Allowed int                  `json:"allowed"`
+	Refused []Refusal            `json:"refused"`
+	Changes []Change             `json:"changes"` // every cap that held, oldest first
+}
+
+// Refusal is one sub-agent that was not started.
+type Refusal struct {
+	ToolUseID string    `json:"tool_use_id"`
+	At        time.Time `json:"at"`
+	Cap       int       `json:"cap"`
+	Active    int       `json:"active"`
+}
+
+// Change is one cap that held from a moment on.
+type Change struct {
+	At     time.Time `json:"at"`
+	Cap    int       `json:"cap"`
+	Tier   string    `json:"tier"`
+	Signal string    `json:"signal"`
+}
+
+// CapFile is the path of a session's cap file.
+type CapFile string
+
+// Load reads the file. It is complete at any moment.
+func (f CapFile) Load() (CapState, error) {
+	var s CapState
+	data, err := os.ReadFile(string(f))
+	if err != nil {
+		return s, fmt.Errorf("read agent cap: %w", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("read agent cap %s: %w", f, err)
+	}
+	return s, nil
+}
+
+// Set writes the cap that holds from now on and keeps what was counted. It
+// reports whether that changed anything; the first call creates the file.
+func (f CapFile) Set(c Change) (changed bool, err error) {
+	err = f.update(true, func(s *CapState) bool {
+		if len(s.Changes) > 0 && s.Cap == c.Cap && s.Tier == c.Tier {
+			return false
+		}
+		changed = true
+		s.Cap, s.Tier, s.Signal = c.Cap, c.Tier, c.Signal
+		s.Changes = append(s.Changes, c)
+		return true
+	})
+	return changed, err
+}
+
+// Release gives back the slots of tool calls that have ended.
+func (f CapFile) Release(toolUseIDs ...string) error {
+	return f.update(false, func(s *CapState) bool {
+		before := len(s.Active)
+		for _, id := range toolUseIDs {
+			delete(s.Active, id)
+		}
+		return len(s.Active) != before
+	})
+}
+
+// Reserve takes a slot for a tool call. It returns the state after the decision
+// and whether the slot was given. A call that holds a slot already keeps it.
+func (f CapFile) Reserve(toolUseID string, now time.Time) (s CapState, ok bool, err error) {
+	err = f.update(false, func(cur *CapState) bool {
+		if _, again := cur.Active[toolUseID]; again {
+			ok = true
+		} else if ok = len(cur.Active) < cur.Cap; ok {
+			cur.Active[toolUseID] = now
+			cur.Allowed++
+		} else {
+			cur.Refused = append(cur.Refused, Refusal{ToolUseID: toolUseID, At: now, Cap: cur.Cap, Active: len(cur.Active)})
+		}
+		s = *cur
+		return true
+	})
+	return s, ok && err == nil, err
+}
+
+// update changes the file under its lock. The lock is a file of its own,
+// because the file itself is replaced.
+func (f CapFile) update(create bool, change func(*CapState) bool) error {
+	lock := flock.New(string(f)+".lock", flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, time.Millisecond); err != nil {
+		return fmt.Errorf("lock agent cap %s: %w", f, err)
+	}
+	defer func() { _ = lock.Close() }()
+	s, err := f.Load()
+	if err != nil && !(create && errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
+	if s.Active == nil {
+		s.Active = map[string]time.Time{}
+	}
+	if !change(&s) {
+		return nil
+	}
+	return f.replace(s)
+}
+
+func (f CapFile) replace(s CapState) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode agent cap: %w", err)
+	}
+	tmp := filepath.Join(filepath.Dir(string(f)), ".cap.tmp")
+	if err := os.WriteFile(tmp, data, 0o600); err != nil {
+		return fmt.Errorf("write agent cap: %w", err)
+	}
+	if err := os.Rename(tmp, string(f)); err != nil {
+		return fmt.Errorf("write agent cap: %w", err)
+	}
+	return nil
+}

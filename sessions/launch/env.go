@@ -1,0 +1,102 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names of the variables that a session and everything it starts carries.
+const (
+	RunVar     = "AUTOPILOT_RUN_ID"          // the run; also the join in the ledgers
+	SessionVar = "AUTOPILOT_SESSION_ID"      // the session; how its processes are recognised
+	CapVar     = "AUTOPILOT_AGENTS_PER_WAVE" // the cap when the session started
+)
+
+// Variable is one environment variable that a run sets, with the reason, for
+// plans.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Why   string `json:"why"`
+}
+
+// Unattended returns the variables set for every session because nobody is
+// there.
+func Unattended() []Variable {
+	return []Variable{
+		{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1", "a session ends when its work ends"},
+		{"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "60000", "what still runs in the background is waited for a minute at most"},
+		{"CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1", "start-up failures are events, not only words on stderr"},
+		{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "no connection but to the API"},
+		{"DISABLE_AUTOUPDATER", "1", "the binary stays the one that was checked"},
+		{"TERM", "dumb", "nobody looks at a terminal"},
+	}
+}
+
+// nested are the variables that a Claude Code session gives to its children.
+// Left in place they make a new session believe it is part of the old one.
+func nested() []string {
+	return []string{
+		"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PID",
+		"CLAUDE_CODE_SSE_PORT", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_TASK_LIST_ID",
+		"CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_EFFORT_LEVEL", "CLAUDE_EFFORT",
+	}
+}
+
+const apiKeyVar = "ANTHROPIC_API_KEY"
+
+// Identity is what a session's environment says about where it belongs.
+type Identity struct {
+	RunID     string
+	SessionID string
+	Cap       int
+	UseAPIKey bool
+}
+
+// Env builds the environment of a session from the supervisor's own. The notes
+// say, one line each, what was taken away that a person may miss.
+func Env(environ []string, id Identity) (env, notes []string) {
+	set := []string{
+		RunVar + "=" + id.RunID,
+		SessionVar + "=" + id.SessionID,
+		CapVar + "=" + strconv.Itoa(id.Cap),
+	}
+	for _, v := range Unattended() {
+		set = append(set, v.Name+"="+v.Value)
+	}
+	taken := map[string]bool{}
+	for _, kv := range set {
+		name, _, _ := strings.Cut(kv, "=")
+		taken[name] = true
+	}
+	var removed []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case taken[name]:
+		case slices.Contains(nested(), name):
+			removed = append(removed, name)
+		case name == apiKeyVar && !id.UseAPIKey:
+			notes = append(notes, apiKeyVar+" is set and not handed to claude, which would bill it; --use-api-key hands it on")
+		default:
+			env = append(env, kv)
+		}
+	}
+	if len(removed) > 0 {
+		notes = append(notes, fmt.Sprintf("variables of a surrounding Claude Code session are not handed on: %s", strings.Join(removed, ", ")))
+	}
+	return append(env, set...), notes
+}
+
+// Lookup returns the last value of a variable in an environment, or "".
+func Lookup(environ []string, name string) string {
+	value := ""
+	for _, kv := range environ {
+		if n, v, ok := strings.Cut(kv, "="); ok && n == name {
+			value = v
+		}
+	}
+	return value
+}

@@ -1,0 +1,125 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Options say how one process of a session is started.
+type Options struct {
+	SessionID    string // conversation id, a UUID
+	Resume       bool   // continue the conversation instead of opening it
+	Prompt       string
+	AsArgument   bool   // slash commands are only expanded in an argument
+	SystemPrompt string // appended to the CLI's own
+	Settings     string // path of the settings file with our hooks
+	Schema       string // JSON schema of the session's report; empty asks for none
+	Model        string
+	Permission   string
+	AllowedTools []string
+	MaxBudgetUSD float64 // 0 is no limit
+	Extra        []string
+}
+
+// disallowed are tools that keep a process alive after its work: with nobody
+// there they only cost time.
+func disallowed() []string { return []string{"ScheduleWakeup", "Monitor", "CronCreate"} }
+
+// Args builds the arguments of the CLI and what goes to its stdin.
+func Args(o Options) (args []string, stdin string) {
+	args = []string{"-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"}
+	if o.Resume {
+		args = append(args, "--resume", o.SessionID)
+	} else {
+		args = append(args, "--session-id", o.SessionID)
+	}
+	if o.Settings != "" {
+		args = append(args, "--settings", o.Settings)
+	}
+	if o.SystemPrompt != "" {
+		args = append(args, "--append-system-prompt", o.SystemPrompt)
+	}
+	args = append(args, "--permission-mode", o.Permission)
+	if o.Model != "" {
+		args = append(args, "--model", o.Model)
+	}
+	if len(o.AllowedTools) > 0 {
+		args = append(args, "--allowedTools", strings.Join(o.AllowedTools, ","))
+	}
+	args = append(args, "--disallowedTools", strings.Join(disallowed(), ","))
+	if o.Schema != "" {
+		args = append(args, "--json-schema", o.Schema)
+	}
+	if o.MaxBudgetUSD > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', 6, 64))
+	}
+	args = append(args, o.Extra...)
+	if o.AsArgument {
+		return append(args, "--", o.Prompt), ""
+	}
+	return args, o.Prompt
+}
+
+// reserved are the flags that a run sets itself; handing them over as well
+// would change what the supervisor reads.
+func reserved() []string {
+	return []string{
+		"-p", "--print", "--output-format", "--input-format", "--verbose", "--include-partial-messages", "--session-id",
+		"-r", "--resume", "-c", "--continue", "--fork-session", "--settings", "--append-system-prompt", "--json-schema",
+		"--max-budget-usd", "--no-session-persistence", "--permission-mode", "--model", "-w", "--worktree", "--bg", "--background",
+		"--bare", "--safe-mode", "-h", "--help", "-v", "--version",
+	}
+}
+
+// RefusedExtra names the first of the arguments meant for claude that a run
+// sets itself, with what to do instead; it is nil when all can be handed over.
+func RefusedExtra(extra []string) error {
+	instead := map[string]string{
+		"--permission-mode": "use autopilot's own --permission-mode",
+		"--model":           "use autopilot's own --model",
+		"--max-budget-usd":  "use autopilot's --max-cost-usd",
+		"--settings":        "put the settings into .claude/settings.json",
+	}
+	for _, a := range extra {
+		flag, _, _ := strings.Cut(a, "=")
+		if !slices.Contains(reserved(), flag) {
+			continue
+		}
+		way := "leave it out"
+		if w, ok := instead[flag]; ok {
+			way = w
+		}
+		return fmt.Errorf("%s is set by autopilot and cannot be handed to claude: %s", flag, way)
+	}
+	return nil
+}
+
+// Settings is the content of the settings file of a session: the hooks that
+// keep the cap on sub-agents. hookCommand is a shell command line.
+func Settings(hookCommand string) ([]byte, error) {
+	type command struct {
+		Type    string `json:"type"`
+		Command string `json:"command"`
+		Timeout int    `json:"timeout"` // seconds
+	}
+	type matcher struct {
+		Matcher string    `json:"matcher"`
+		Hooks   []command `json:"hooks"`
+	}
+	agents := []matcher{{Matcher: "Agent|Task", Hooks: []command{{Type: "command", Command: hookCommand, Timeout: 30}}}}
+	data, err := json.MarshalIndent(map[string]any{
+		"hooks": map[string]any{"PreToolUse": agents, "PostToolUse": agents},
+	}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode settings: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+// Quote makes one word of a shell command line.
+func Quote(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,173 @@
+package reap
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"autopilot/probe/proctree"
+)
+
+// Marker is the environment variable that a session's processes carry.
+type Marker struct {
+	Name  string
+	Value string
+}
+
+const (
+	firstWait = time.Millisecond
+	maxWait   = 50 * time.Millisecond
+)
+
+// Sweeper ends what sessions of this process leave behind.
+type Sweeper struct {
+	keep      map[int]bool // children of ours that are no session's
+	subreaper bool
+}
+
+// NewSweeper makes this process adopt the orphans of its descendants where the
+// system can, and returns a Sweeper that leaves the given children alone.
+func NewSweeper(keep ...int) *Sweeper {
+	s := &Sweeper{keep: map[int]bool{}, subreaper: becomeSubreaper() == nil}
+	for _, pid := range keep {
+		s.keep[pid] = true
+	}
+	return s
+}
+
+// Sweep ends every process of the session with the marker whose main process
+// has already exited. It returns how many there were and which of them were
+// still alive when the time was over.
+func (s *Sweeper) Sweep(m Marker, within time.Duration) (ended int, left []int) {
+	find := func() []int { return s.find(m) }
+	return sweep(find, within)
+}
+
+// find returns what belongs to the session. Adopted children are recognised
+// without their environment: what leads or belongs to a session of its own was
+// never started by us directly.
+func (s *Sweeper) find(m Marker) []int {
+	if !s.subreaper {
+		return withDescendants(marked(m))
+	}
+	kids, err := proctree.ChildrenOf(os.Getpid())
+	if err != nil {
+		return withDescendants(marked(m))
+	}
+	own, err := proctree.Read(proctree.Root, os.Getpid())
+	if err != nil {
+		return withDescendants(marked(m))
+	}
+	var orphans []int
+	for _, pid := range kids {
+		p, err := proctree.Read(proctree.Root, pid)
+		if err != nil || s.keep[pid] || p.SID == own.SID {
+			continue
+		}
+		if p.Dead() {
+			collect(pid)
+			continue
+		}
+		orphans = append(orphans, pid)
+	}
+	return withDescendants(orphans)
+}
+
+// EndMarked ends every process with the marker and all their descendants: for a
+// session whose supervisor is gone. Session leaders of the CLI are interrupted
+// first and given some time, because that lets them end their own tools.
+func EndMarked(m Marker, grace, within time.Duration) (ended int, left []int) {
+	first := map[int]uint64{}
+	for _, pid := range withDescendants(marked(m)) {
+		if start, ok := proctree.StartOf(pid); ok {
+			first[pid] = start
+			_ = syscall.Kill(pid, syscall.SIGINT)
+		}
+	}
+	waitUntil(grace, func() bool { return len(alive(first)) == 0 })
+	n, left := sweep(func() []int { return withDescendants(append(marked(m), alive(first)...)) }, within)
+	return max(n, len(first)-len(left)), left
+}
+
+// Marked returns the processes that carry the marker.
+func Marked(m Marker) []int { return marked(m) }
+
+func marked(m Marker) []int {
+	pids, err := proctree.WithEnv(m.Name, m.Value)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(pids, func(pid int) bool { return pid == os.Getpid() })
+}
+
+func withDescendants(pids []int) []int {
+	if len(pids) == 0 {
+		return nil
+	}
+	table, err := proctree.Take(proctree.Root)
+	if err != nil {
+		return pids
+	}
+	all := slices.Clone(pids)
+	for _, pid := range pids {
+		for _, d := range table.Descendants(pid) {
+			all = append(all, d.PID)
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(pid int) bool { return pid == os.Getpid() || pid <= 1 })
+}
+
+// sweep kills what find returns until it returns nothing.
+func sweep(find func() []int, within time.Duration) (ended int, left []int) {
+	seen := map[int]bool{}
+	done := waitUntil(within, func() bool {
+		left = find()
+		for _, pid := range left {
+			seen[pid] = true
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			collect(pid)
+		}
+		return len(left) == 0
+	})
+	if done {
+		left = nil
+	}
+	return len(seen) - len(left), left
+}
+
+// collect takes the exit status of an adopted child, so that it does not stay
+// as a zombie. For a process that is not our child it does nothing.
+func collect(pid int) {
+	var ws syscall.WaitStatus
+	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil)
+}
+
+// alive returns those of the processes that still run. The start stamps keep a
+// reused id from being taken for the process that had it before.
+func alive(procs map[int]uint64) []int {
+	var out []int
+	for pid, start := range procs {
+		collect(pid)
+		if proctree.Alive(pid, start) {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// waitUntil looks at growing intervals until the condition holds or the time is
+// over, and reports whether it held.
+func waitUntil(within time.Duration, holds func() bool) bool {
+	deadline := time.Now().Add(within)
+	for pause := firstWait; ; pause = min(2*pause, maxWait) {
+		if holds() {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+		<-time.After(pause)
+	}
+}

@@ -1,0 +1,301 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"autopilot/metrics/statedir"
+	"autopilot/sessions/hook"
+	"autopilot/sessions/launch"
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/prompt"
+	"autopilot/sessions/ptyrun"
+	"autopilot/sessions/reap"
+	"autopilot/sessions/repo"
+	"autopilot/sessions/stream"
+)
+
+const (
+	answerKept   = 4 << 10 // bytes of the answer that the result itself holds
+	sweepTime    = 5 * time.Second
+	drainTime    = 2 * time.Second
+	gitTime      = 30 * time.Second
+	stderrInWord = 200 // bytes of stderr that explain a failed start
+)
+
+// session is one Run at work.
+type session struct {
+	Spec
+	beat    func(Progress)
+	tally   *outcome.Tally
+	res     Result
+	cap     hook.CapFile
+	life    vitals
+	notices noticeBoard
+	stop    outcome.Stop // why we ended the current process
+	why     string       // the numbers behind it
+}
+
+// Run runs the session and returns how it ended. The error is for what keeps a
+// session from being run or recorded at all: a folder that cannot be written, a
+// binary that cannot be started. Beat is called from one goroutine.
+func Run(ctx context.Context, spec Spec, beat func(Progress)) (Result, error) {
+	if spec.Continue == nil {
+		if done, ok, err := finished(spec); ok || err != nil {
+			return done, err
+		}
+	}
+	s := newSession(spec, beat)
+	if err := s.prepare(); err != nil {
+		return s.res, err
+	}
+	s.stateBefore(ctx)
+	if err := s.steps(ctx); err != nil {
+		return s.res, err
+	}
+	s.settle()
+	if err := statedir.ReplaceJSON(ResultPath(s.Folder), s.res); err != nil {
+		return s.res, fmt.Errorf("record session: %w", err)
+	}
+	return s.res, nil
+}
+
+// finished returns the result of a session that was run before.
+func finished(spec Spec) (Result, bool, error) {
+	var r Result
+	err := statedir.LoadJSON(ResultPath(spec.Folder), &r)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	return r, r.ID == spec.ID, nil
+}
+
+func newSession(spec Spec, beat func(Progress)) *session {
+	s := &session{Spec: spec, beat: beat, tally: outcome.NewTally(), cap: hook.CapFile(filepath.Join(spec.Folder, capName))}
+	s.notices.wake = make(chan struct{}, 1)
+	if c := spec.Continue; c != nil && c.tally != nil {
+		s.tally, s.res = c.tally, *c
+	} else {
+		s.res = Result{ID: spec.ID, RunID: spec.RunID, StartedAt: time.Now()}
+	}
+	s.res.tally = s.tally
+	if s.Kill == nil {
+		s.Kill = context.Background()
+	}
+	return s
+}
+
+// prepare writes the session's folder: the settings with our hook and the cap.
+func (s *session) prepare() error {
+	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
+		return fmt.Errorf("make session folder: %w", err)
+	}
+	if _, err := s.cap.Set(s.change(s.Cap.Cap, string(s.Cap.Tier), s.Cap.Signal)); err != nil {
+		return err
+	}
+	data, err := launch.Settings(s.HookCommand + " " + launch.Quote(string(s.cap)))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.Folder, settingsName), data, 0o600); err != nil {
+		return fmt.Errorf("write session settings: %w", err)
+	}
+	return nil
+}
+
+func (s *session) change(n int, tierName, signal string) hook.Change {
+	return hook.Change{At: time.Now(), Cap: n, Tier: tierName, Signal: signal}
+}
+
+func (s *session) stateBefore(ctx context.Context) {
+	if s.res.before != nil {
+		return
+	}
+	st, err := s.Repo.State(ctx)
+	if err != nil {
+		s.note(true, "changes of this session cannot be measured: %v", err)
+		return
+	}
+	s.res.before, s.res.Branch = &st, st.Branch
+}
+
+// steps runs one process for each prompt until the session is over.
+func (s *session) steps(ctx context.Context) error {
+	for ; s.res.NextStep < len(s.Steps); s.res.NextStep++ {
+		exit, err := s.process(ctx, s.Steps[s.res.NextStep])
+		if err != nil {
+			return err
+		}
+		s.measure(ctx)
+		f := s.tally.Facts()
+		end := outcome.Classify(f, s.exit(exit, f))
+		s.res.Ending, s.res.Cause, s.res.ResetAt, s.res.Budget = end.Ending, s.words(end, f), end.ResetAt, end.Budget
+		goesOn := end.Ending == outcome.Completed || end.Ending == outcome.NoWork && f.AnsweredTurns > 0
+		if !goesOn || s.Satisfied != nil && s.Satisfied() {
+			break
+		}
+	}
+	return nil
+}
+
+func (s *session) exit(e ptyrun.Exit, f outcome.Facts) outcome.Exit {
+	s.res.ExitCode, s.res.Signal = e.Code, e.Signal
+	x := outcome.Exit{Code: e.Code, Signal: e.Signal, Stop: s.stop, Changed: len(s.res.Files)+len(s.res.Commits) > 0}
+	if len(f.Report) > 0 {
+		if r, err := prompt.ParseReport(f.Report); err == nil {
+			x.Asked = r.NeedsPerson != ""
+		}
+	}
+	return x
+}
+
+// words adds to a cause what only the watch or stderr knows. It is for people;
+// nothing is decided by it.
+func (s *session) words(end outcome.End, f outcome.Facts) string {
+	cause := end.Cause
+	if s.why != "" {
+		cause = s.why
+	}
+	if !f.Init && end.Ending == outcome.Failed {
+		if text := head(StderrPath(s.Folder), stderrInWord); text != "" {
+			cause += ": " + text
+		}
+	}
+	return cause
+}
+
+// process runs one process of the session to its end and sweeps up after it.
+func (s *session) process(ctx context.Context, step Step) (ptyrun.Exit, error) {
+	if s.res.Processes > 0 {
+		s.tally.NextProcess()
+	}
+	stderr, err := os.OpenFile(StderrPath(s.Folder), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return ptyrun.Exit{}, fmt.Errorf("open session messages: %w", err)
+	}
+	defer func() { _ = stderr.Close() }()
+	s.stop, s.why = outcome.StopNone, ""
+	s.life = newVitals(time.Now(), s.transcripts())
+	dec := stream.New(stream.Limits{}, s.observe)
+	p, err := ptyrun.Start(s.command(step, stderr), dec)
+	if err != nil {
+		return ptyrun.Exit{}, err
+	}
+	s.res.Processes++
+	s.watch(ctx, p)
+	marker := reap.Marker{Name: launch.SessionVar, Value: string(s.ID)}
+	swept, left := s.Sweeper.Sweep(marker, sweepTime)
+	s.res.Swept, s.res.Left = s.res.Swept+swept, left
+	p.Drain(drainTime)
+	_ = dec.Close()
+	s.handleNotices()
+	if len(left) > 0 {
+		s.note(true, "processes %v of the session could not be ended", left)
+	}
+	s.res.Opened = s.res.Opened || s.tally.Facts().Init
+	return p.Exit(), nil
+}
+
+func (s *session) command(step Step, stderr *os.File) ptyrun.Command {
+	text := step.Prompt
+	asArgument := step.AsArgument
+	if s.Continue != nil && s.res.Processes == s.Continue.Processes && s.res.Opened && s.ContinuePrompt != "" {
+		text, asArgument = s.ContinuePrompt, false
+	}
+	capNow := s.Cap.Cap
+	args, stdin := launch.Args(launch.Options{
+		SessionID: string(s.ID), Resume: s.res.Opened, Prompt: text, AsArgument: asArgument,
+		SystemPrompt: prompt.System(capNow), Settings: filepath.Join(s.Folder, settingsName), Schema: s.Schema,
+		Model: s.Model, Permission: s.Permission, AllowedTools: s.Tools, MaxBudgetUSD: s.budgetLeft(), Extra: s.Extra,
+	})
+	env, _ := launch.Env(s.Environ, launch.Identity{RunID: s.RunID, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey})
+	return ptyrun.Command{Path: s.Claude, Args: args, Dir: s.Dir, Env: env, Stdin: stdin, Stderr: stderr}
+}
+
+// budgetLeft is what a further process of this session may cost.
+func (s *session) budgetLeft() float64 {
+	if s.BudgetUSD <= 0 {
+		return 0
+	}
+	return max(s.BudgetUSD-s.tally.Facts().Usage.CostUSD, 0.000001)
+}
+
+// measure asks git what the session has changed so far. It is asked also when
+// the session was cancelled, so the context's end does not count here.
+func (s *session) measure(ctx context.Context) {
+	if s.res.before == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitTime)
+	defer cancel()
+	after, err := s.Repo.State(ctx)
+	var c repo.Change
+	if err == nil {
+		c, err = s.Repo.Changed(ctx, *s.res.before, after, s.Ignore...)
+	}
+	if err != nil {
+		s.note(true, "changes of this session cannot be measured: %v", err)
+		return
+	}
+	s.res.Files, s.res.Commits, s.res.Branch, s.res.Measured = c.Files, c.Commits, after.Branch, true
+}
+
+// settle fills the result from the facts.
+func (s *session) settle() {
+	f := s.tally.Facts()
+	s.res.EndedAt = time.Now()
+	s.res.Version, s.res.Model = orKeep(f.Version, s.res.Version), orKeep(f.Model, s.res.Model)
+	s.res.Agents, s.res.Usage, s.res.ToolUses = f.Agents, f.Usage, f.ToolUses
+	s.res.Retries, s.res.Denials, s.res.Report = f.Retries, f.Denials, f.Report
+	if caps, err := s.cap.Load(); err == nil {
+		s.res.Caps = caps
+	}
+	if f.Result != nil {
+		s.keepAnswer(f.Result.Result)
+	}
+}
+
+// keepAnswer keeps the beginning of the last answer in the result and the whole
+// of a long one in a file beside it.
+func (s *session) keepAnswer(text string) {
+	s.res.AnswerLen = len(text)
+	s.res.Answer = text
+	if len(text) <= answerKept {
+		return
+	}
+	cut := answerKept
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	s.res.Answer = text[:cut]
+	if err := os.WriteFile(filepath.Join(s.Folder, answerName), []byte(text), 0o600); err != nil {
+		s.note(true, "the answer could not be kept: %v", err)
+	}
+}
+
+func orKeep(now, before string) string {
+	if now != "" {
+		return now
+	}
+	return before
+}
+
+func head(name string, n int) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	buf := make([]byte, n)
+	n, _ = f.Read(buf)
+	return firstLine(buf[:n])
+}

@@ -1,0 +1,142 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"autopilot/probe/tier"
+	"autopilot/sessions/hook"
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/ptyrun"
+	"autopilot/sessions/reap"
+	"autopilot/sessions/repo"
+)
+
+// ID is the id of a conversation, a UUID chosen by the supervisor.
+type ID string
+
+// Step is one prompt of a session.
+type Step struct {
+	Prompt     string `json:"prompt"`
+	AsArgument bool   `json:"as_argument"` // a slash command
+}
+
+// Limits bound one session. Zero means no limit, except for the ladder.
+type Limits struct {
+	Stall     time.Duration // no sign of life while the model works
+	ToolStall time.Duration // no sign of life while a tool runs
+	Session   time.Duration // the whole session, over all its processes
+	ExitGrace time.Duration // from the last result to the exit of the process
+	Ladder    ptyrun.Ladder
+	Judge     time.Duration // between two looks at the machine
+}
+
+// Spec says what to run.
+type Spec struct {
+	ID     ID
+	RunID  string
+	Dir    string // the project; working directory of the session
+	Folder string // the session's own state folder
+	Repo   repo.Repo
+	Ignore []string // paths whose changes are not the session's work
+
+	Claude      string // path of the CLI
+	Environ     []string
+	UseAPIKey   bool
+	Model       string
+	Permission  string
+	Tools       []string
+	Extra       []string
+	Schema      string  // of the report; empty asks for none
+	BudgetUSD   float64 // what is left for this session; 0 is no limit
+	HookCommand string  // shell command of our hook, without the path of the cap file
+
+	Steps []Step
+	// Satisfied reports, after a step, whether the remaining steps are not
+	// needed, because the session's record is there already. Nil means never.
+	Satisfied func() bool
+	// Continue is the result of a session that is to be continued after a wait,
+	// or nil to open a conversation.
+	Continue *Result
+	// ContinuePrompt is the first prompt of a continued conversation.
+	ContinuePrompt string
+
+	Limits  Limits
+	Cap     tier.Judgement                       // what holds at the start
+	Judge   func(context.Context) tier.Judgement // a new look at the machine; nil for none
+	Sweeper *reap.Sweeper
+	Kill    context.Context // ends the session at once; nil for never
+}
+
+// Progress is a sign of life of a running session.
+type Progress struct {
+	PID      int
+	Note     string // what changed, for the log; empty for a mere sign of life
+	Warn     bool   // the note is a matter of concern
+	Tools    int    // tool calls so far
+	Agents   int    // sub-agents so far
+	Tokens   int64  // input, output and cache writes so far
+	CostUSD  float64
+	Cap      hook.Change
+	Silent   time.Duration // since the last sign of life of the session
+	InTool   bool
+	StepNo   int // from 1
+	StepsAll int
+}
+
+// Result is what a session did and how it ended.
+type Result struct {
+	ID        ID              `json:"id"`
+	RunID     string          `json:"run_id"`
+	Ending    outcome.Ending  `json:"ending"`
+	Cause     string          `json:"cause"`
+	Budget    bool            `json:"budget_used_up,omitempty"`
+	ResetAt   time.Time       `json:"reset_at,omitzero"` // of a limit; zero when unknown
+	StartedAt time.Time       `json:"started_at"`
+	EndedAt   time.Time       `json:"ended_at"`
+	Processes int             `json:"processes"`
+	ExitCode  int             `json:"exit_code"`
+	Signal    string          `json:"signal,omitempty"`
+	Version   string          `json:"claude_version,omitempty"`
+	Model     string          `json:"model,omitempty"`
+	Agents    outcome.Agents  `json:"agents"`
+	Caps      hook.CapState   `json:"caps"`
+	Files     []string        `json:"files_changed"`
+	Commits   []string        `json:"commits"`
+	Measured  bool            `json:"changes_measured"` // git could be asked
+	Branch    string          `json:"branch,omitempty"`
+	Usage     outcome.Usage   `json:"usage"`
+	ToolUses  int             `json:"tool_uses"`
+	Retries   int             `json:"retries"`
+	Denials   int             `json:"denials"`
+	Report    json.RawMessage `json:"report,omitempty"`
+	Answer    string          `json:"answer,omitempty"` // the beginning of the last answer
+	AnswerLen int             `json:"answer_bytes"`
+	Swept     int             `json:"processes_swept"` // left behind by the session and ended
+	Left      []int           `json:"processes_left,omitempty"`
+	NextStep  int             `json:"next_step"` // where a continuation goes on
+	Opened    bool            `json:"opened"`    // the conversation exists and can be continued
+
+	before *repo.State
+	tally  *outcome.Tally
+}
+
+// Duration is the wall-clock time of the session, waits included.
+func (r Result) Duration() time.Duration { return r.EndedAt.Sub(r.StartedAt) }
+
+// File names in the folder of a session.
+const (
+	resultName   = "result.json"
+	settingsName = "settings.json"
+	capName      = "cap.json"
+	stderrName   = "stderr.log"
+	answerName   = "answer.txt"
+)
+
+// ResultPath is where the result of the session with this folder is kept.
+func ResultPath(folder string) string { return filepath.Join(folder, resultName) }
+
+// StderrPath is where the session's own messages are kept.
+func StderrPath(folder string) string { return filepath.Join(folder, stderrName) }

@@ -1,0 +1,243 @@
+package standin
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Version is the version that the stand-in claims to be.
+const Version = "2.1.330"
+
+// Process is the outside of one stand-in process.
+type Process struct {
+	Args   []string // without the name of the program
+	Getenv func(string) string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// session is one process of the stand-in at work.
+type session struct {
+	Process
+	id       string
+	resumed  bool
+	prompt   string
+	settings string
+	perm     string
+	mu       sync.Mutex // guards out and ended
+	out      *bufio.Writer
+	ended    bool
+	tools    int
+	spent    usage // of the whole conversation
+	turn     usage // since the last result
+	next     usage // what the next result costs
+	report   string
+	results  int
+	running  registry
+}
+
+// Main runs the stand-in and returns its exit status.
+func Main(p Process) int {
+	s := &session{Process: p, out: bufio.NewWriterSize(p.Stdout, 64<<10), next: usage{Input: 100, Output: 20, CostUSD: 0.001}}
+	if done, code := s.parse(); done {
+		return code
+	}
+	script, err := loadSection(p.Getenv("STANDIN_SCRIPT"))
+	if err != nil {
+		fmt.Fprintln(p.Stderr, "Error:", err)
+		return 1
+	}
+	if code, ok := s.open(); !ok {
+		return code
+	}
+	s.watchSignals(script)
+	s.emitInit()
+	for _, line := range script {
+		if code, over := s.act(line); over {
+			return code
+		}
+	}
+	if s.results == 0 {
+		s.result("success", "done")
+	}
+	return 0
+}
+
+// parse reads the flags that matter. It reports whether the process is over,
+// as for --version or a usage error.
+func (s *session) parse() (done bool, code int) {
+	values := map[string]*string{
+		"--session-id": &s.id, "--resume": &s.id, "-r": &s.id, "--settings": &s.settings, "--permission-mode": &s.perm,
+	}
+	for i := 0; i < len(s.Args); i++ {
+		a := s.Args[i]
+		if a == "--version" {
+			fmt.Fprintln(s.Stdout, Version+" (Claude Code)")
+			return true, 0
+		}
+		if a == "--" {
+			s.prompt = strings.Join(s.Args[i+1:], " ")
+			break
+		}
+		if to, ok := values[a]; ok && i+1 < len(s.Args) {
+			s.resumed = s.resumed || a == "--resume" || a == "-r"
+			i++
+			*to = s.Args[i]
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(s.Stdin, 10<<20))
+	if err != nil {
+		fmt.Fprintln(s.Stderr, "Error:", err)
+		return true, 1
+	}
+	s.prompt = strings.TrimSpace(s.prompt + "\n" + string(text))
+	if s.prompt == "" {
+		fmt.Fprintln(s.Stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print")
+		return true, 1
+	}
+	return false, 0
+}
+
+// open checks the conversation against its transcript, as the real one does.
+func (s *session) open() (code int, ok bool) {
+	name := s.transcript()
+	_, err := os.Stat(name)
+	switch {
+	case !s.resumed && err == nil:
+		fmt.Fprintf(s.Stderr, "Error: Session ID %s is already in use.\n", s.id)
+		return 1, false
+	case s.resumed && err != nil:
+		fmt.Fprintf(s.Stderr, "No conversation found with session ID: %s\n", s.id)
+		s.emit(map[string]any{"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
+			"errors": []string{"No conversation found with session ID: " + s.id}})
+		return 1, false
+	}
+	s.spent = loadSpent(name)
+	s.note(map[string]any{"type": "user", "text": s.prompt})
+	return 0, true
+}
+
+// transcript is where the real CLI would keep the conversation.
+func (s *session) transcript() string {
+	base := s.Getenv("CLAUDE_CONFIG_DIR")
+	if base == "" {
+		base = filepath.Join(s.Getenv("HOME"), ".claude")
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "/"
+	}
+	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(cwd, "-")
+	return filepath.Join(base, "projects", slug, s.id+".jsonl")
+}
+
+// loadSection takes the next section of the script: each process takes one,
+// counted in a file beside it.
+func loadSection(name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
+	n, err := count(name + ".count")
+	if err != nil {
+		return nil, fmt.Errorf("count processes: %w", err)
+	}
+	sections := [][]string{nil}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "---":
+			sections = append(sections, nil)
+		case line != "" && !strings.HasPrefix(line, "#"):
+			sections[len(sections)-1] = append(sections[len(sections)-1], line)
+		}
+	}
+	return sections[min(n, len(sections))-1], nil
+}
+
+// count adds one to the number of lines of a file and returns it. One byte is
+// appended, so that processes that start together count each once.
+func count(name string) (int, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return 0, err
+	}
+	if _, err := f.WriteString("."); err != nil {
+		return 0, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return int(fi.Size()), nil
+}
+
+// watchSignals ends the process as the real one ends: an interrupt with a
+// result and status 0, a termination without one and status 143.
+func (s *session) watchSignals(script []string) {
+	ignored := map[string]bool{}
+	for _, line := range script {
+		if rest, ok := strings.CutPrefix(line, "ignore "); ok {
+			for name := range strings.FieldsSeq(rest) {
+				ignored[name] = true
+			}
+		}
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for sig := range signals {
+			switch {
+			case sig == syscall.SIGINT && !ignored["INT"]:
+				s.interrupted()
+				os.Exit(0)
+			case sig == syscall.SIGTERM && !ignored["TERM"]:
+				os.Exit(143)
+			case sig == syscall.SIGHUP && !ignored["HUP"]:
+				os.Exit(129)
+			}
+		}
+	})
+}
+
+// interrupted prints what the real one prints when it is interrupted, and ends
+// the tools it started.
+func (s *session) interrupted() {
+	s.running.kill()
+	s.emit(map[string]any{"type": "user", "message": map[string]any{"role": "user",
+		"content": []any{map[string]any{"type": "text", "text": "[Request interrupted by user]"}}}})
+	s.resultWith(map[string]any{"subtype": "error_during_execution", "is_error": true, "terminal_reason": "aborted_streaming"})
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+}
+
+func loadSpent(name string) usage {
+	var u usage
+	data, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return u
+	}
+	for line := range strings.Lines(string(data)) {
+		u = spentIn(line, u)
+	}
+	return u
+}

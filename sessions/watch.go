@@ -1,0 +1,178 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/ptyrun"
+	"autopilot/sessions/stream"
+)
+
+// noticeBoard hands what the reader saw to the watch without making the reader
+// wait: the reader of a pty must never wait for anything.
+type noticeBoard struct {
+	mu       sync.Mutex
+	pending  []outcome.Notice
+	activity time.Time // last sign of life in the stream
+	wake     chan struct{}
+}
+
+func (b *noticeBoard) put(n outcome.Notice, at time.Time) {
+	b.mu.Lock()
+	if n.Activity {
+		b.activity = at
+	}
+	matters := n.AuthFailed || n.Result || n.Working || n.Retry != nil || len(n.AgentsEnded) > 0
+	if matters {
+		b.pending = append(b.pending, n)
+	}
+	b.mu.Unlock()
+	if matters {
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (b *noticeBoard) take() []outcome.Notice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.pending
+	b.pending = nil
+	return p
+}
+
+func (b *noticeBoard) lastActivity() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.activity
+}
+
+// observe is called for every event, from the goroutine that reads the pty.
+func (s *session) observe(e stream.Event) { s.notices.put(s.tally.Observe(e), e.At) }
+
+// watch follows the process until it has exited, and ends it when it must.
+func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
+	s.life.pid = p.PID()
+	s.beatNow(p.PID(), "", false)
+	timer := time.NewTimer(s.nextLook(time.Now()))
+	defer timer.Stop()
+	judged := time.Now()
+	for {
+		select {
+		case <-p.Done():
+			return
+		case <-ctx.Done():
+			s.end(p, outcome.StopAbort, "")
+			return
+		case <-s.Kill.Done():
+			s.end(p, outcome.StopAbort, "")
+			return
+		case <-s.notices.wake:
+			if s.handleNotices() {
+				s.end(p, outcome.StopAuth, "")
+				return
+			}
+		case <-timer.C:
+		}
+		now := time.Now()
+		if stop, why := s.look(now); stop != outcome.StopNone {
+			s.end(p, stop, why)
+			return
+		}
+		if s.Judge != nil && wall(now).Sub(wall(judged)) >= s.Limits.Judge {
+			judged = now
+			s.judge(ctx)
+			s.beatNow(p.PID(), "", false)
+		}
+		timer.Reset(s.nextLook(now))
+	}
+}
+
+// look checks the vital signs and the deadlines.
+func (s *session) look(now time.Time) (outcome.Stop, string) {
+	f := s.tally.Facts()
+	active := s.notices.lastActivity()
+	return s.life.look(now, signs{active: active, inTool: f.ToolsRunning > 0, started: s.res.StartedAt}, s.Limits)
+}
+
+// end ends the process by the ladder. It returns when the process has exited.
+func (s *session) end(p *ptyrun.Process, why outcome.Stop, words string) {
+	s.stop, s.why = why, words
+	if words != "" {
+		s.note(true, "ending the session: %s", words)
+	}
+	sig := p.Stop(s.Kill, s.Limits.Ladder)
+	s.note(false, "session process ended by %v", sig)
+}
+
+// handleNotices reacts to what the reader saw. It reports whether the API
+// refused the credentials.
+func (s *session) handleNotices() (authFailed bool) {
+	var ended []string
+	for _, n := range s.notices.take() {
+		authFailed = authFailed || n.AuthFailed
+		ended = append(ended, n.AgentsEnded...)
+		if n.Result {
+			s.life.resultAt = time.Now()
+		}
+		if n.Working {
+			s.life.resultAt = time.Time{}
+		}
+		if r := n.Retry; r != nil {
+			s.note(true, "the API is asked again: attempt %d of %d after %v, status %d %s", r.Attempt, r.Max, r.Delay.Round(time.Millisecond), r.Status, r.Kind)
+		}
+	}
+	if len(ended) > 0 {
+		if err := s.cap.Release(ended...); err != nil {
+			s.note(true, "the agent cap could not be updated: %v", err)
+		}
+	}
+	return authFailed
+}
+
+// judge looks at the machine again and passes a new cap on to the hook.
+func (s *session) judge(ctx context.Context) {
+	j := s.Judge(ctx)
+	changed, err := s.cap.Set(s.change(j.Cap, string(j.Tier), j.Signal))
+	if err != nil {
+		s.note(true, "the agent cap could not be updated: %v", err)
+		return
+	}
+	if changed {
+		s.Cap = j
+		s.note(true, "machine is %s now (%s): at most %d sub-agents at once", j.Tier, j.Reason, j.Cap)
+	}
+}
+
+func (s *session) note(warn bool, format string, args ...any) {
+	s.beatNow(s.life.pid, fmt.Sprintf(format, args...), warn)
+}
+
+func (s *session) beatNow(pid int, note string, warn bool) {
+	if s.beat == nil {
+		return
+	}
+	f := s.tally.Facts()
+	active := s.notices.lastActivity()
+	pr := Progress{
+		PID: pid, Note: note, Warn: warn, Tools: f.ToolUses, Agents: f.Agents.Started(),
+		Tokens: f.Usage.Input + f.Usage.Output + f.Usage.CacheCreation, CostUSD: f.Usage.CostUSD,
+		Cap: s.change(s.Cap.Cap, string(s.Cap.Tier), s.Cap.Signal), InTool: f.ToolsRunning > 0,
+		StepNo: s.res.NextStep + 1, StepsAll: len(s.Steps),
+	}
+	if !active.IsZero() {
+		pr.Silent = time.Since(active)
+	}
+	s.beat(pr)
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	return string(bytes.TrimSpace(line))
+}

@@ -1,0 +1,303 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"autopilot/metrics/journal"
+	"autopilot/metrics/ledger"
+	"autopilot/probe"
+	"autopilot/probe/tier"
+	"autopilot/sessions"
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/prompt"
+	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/source"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/google/uuid"
+)
+
+const (
+	meanOf        = 3           // sessions whose mean is the expectation of the next
+	freshSnapshot = time.Second // a probe younger than this is not repeated
+)
+
+// loop is one run at work.
+type loop struct {
+	Options
+	state   state
+	file    State // what is on disk about the run
+	started time.Time
+	stop    *stopping
+	manual  string
+
+	snapshot   probe.Snapshot
+	snapshotAt time.Time
+	assignment source.Assignment
+	spec       sessions.Spec
+	result     sessions.Result
+	facts      killswitch.After
+	offset     int64 // of the session ledger when the session started
+	used       map[string]bool
+	records    []ledger.Session // that this run has appended
+	past       []prompt.Past
+	costs      []killswitch.Spend
+	wait       *backoff.ExponentialBackOff
+}
+
+// stopping is the decision to end the run.
+type stopping struct {
+	cause  Cause
+	reason killswitch.Reason // empty when it is none of the ten
+	detail string
+	code   int
+}
+
+func stopFor(h *killswitch.Hit) *stopping {
+	return &stopping{cause: Cause(h.Reason), reason: h.Reason, detail: h.Detail, code: exitCode(Cause(h.Reason))}
+}
+
+// Run runs the loop to its end and returns how it ended. The error is for what
+// kept the run from being written down; the outcome is valid then as well.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	l := &loop{Options: o, state: checking, started: time.Now(), used: map[string]bool{}, wait: newBackoff(o.Waits)}
+	l.begin(ctx)
+	if err := l.save(); err != nil {
+		return Outcome{Record: l.file.Record}, err
+	}
+	steps := map[state]func(context.Context) (event, error){
+		checking: l.check, selecting: l.choose, running: l.run, waiting: l.waitForLimit,
+		recording: l.record, judging: l.judge, finishing: l.finish,
+	}
+	var failure error
+	for l.state != finished {
+		ev, err := steps[l.state](ctx)
+		if err != nil {
+			if l.state == finishing {
+				return l.outcome(), errors.Join(failure, err)
+			}
+			failure = err
+			l.fail(err)
+			l.state = finishing
+			continue
+		}
+		to, err := next(l.state, ev)
+		if err != nil {
+			return l.outcome(), err
+		}
+		l.state = to
+		l.live(sessions.Progress{})
+	}
+	return l.outcome(), failure
+}
+
+// begin takes the first look at the machine and starts the run's record.
+func (l *loop) begin(ctx context.Context) {
+	verdict := string(l.look(ctx, 0).Tier)
+	l.file = newState(l.Options, l.started, verdict)
+	l.Log.Info("run started", "run_id", l.RunID, "source", l.Source.Name(), "tier", verdict)
+}
+
+// look probes the machine, unless that was done a moment ago.
+func (l *loop) look(ctx context.Context, planned int) tier.Judgement {
+	if now := time.Now(); now.Sub(l.snapshotAt) > freshSnapshot {
+		l.snapshot, l.snapshotAt = l.Probe(ctx), now
+	}
+	return tier.Judge(l.snapshot.Signals, planned)
+}
+
+// check asks the kill-switches whether another session may start.
+func (l *loop) check(ctx context.Context) (event, error) {
+	j := l.look(ctx, l.AgentsFor(""))
+	facts := killswitch.Before{
+		Completed: l.file.Record.IterationsCompleted, Elapsed: time.Since(l.started.Round(0)), Spent: l.spent(), Mean: l.mean(),
+		Verdict: string(j.Tier), Peers: l.snapshot.Peers,
+	}
+	code := ExitWanted
+	if facts.Abort = l.StopRequested(); facts.Abort == "" && ctx.Err() != nil {
+		facts.Abort, code = abortWords(ctx)
+	}
+	h := killswitch.CheckBefore(l.Limits, facts)
+	if h == nil {
+		return clear, nil
+	}
+	l.stop = stopFor(h)
+	if h.Reason == killswitch.UserAbort {
+		l.stop.code = code
+	}
+	return hit, nil
+}
+
+// abortWords says who wants the run to end and with which exit code it ends.
+func abortWords(ctx context.Context) (string, int) {
+	cause := context.Cause(ctx)
+	if i, ok := errors.AsType[Interrupted](cause); ok {
+		return i.Error(), 128 + int(i.Signal)
+	}
+	return fmt.Sprint(cause), ExitInterrupt
+}
+
+func (l *loop) spent() killswitch.Spend {
+	return killswitch.Spend{Tokens: l.file.Record.TotalTokensUsed, CostUSD: l.file.Record.TotalCostUSD}
+}
+
+func (l *loop) mean() *killswitch.Spend {
+	last := l.costs[max(0, len(l.costs)-meanOf):]
+	if len(last) == 0 {
+		return nil
+	}
+	var m killswitch.Spend
+	for _, c := range last {
+		m.Tokens += c.Tokens
+		m.CostUSD += c.CostUSD
+	}
+	m.Tokens /= int64(len(last))
+	m.CostUSD /= float64(len(last))
+	return &m
+}
+
+// choose asks the source of work for an assignment and checks how sure it is.
+func (l *loop) choose(ctx context.Context) (event, error) {
+	iteration := l.file.Iteration + 1
+	l.assignment = l.Source.Next(source.Request{Iteration: iteration, MaxSessions: l.Limits.MaxSessions, Past: l.past, Now: time.Now()})
+	for _, w := range l.assignment.Warnings {
+		l.Log.Warn("signal not usable", "detail", w)
+	}
+	a := l.assignment
+	if h := killswitch.CheckConfidence(l.Limits, a.Mode, a.Confidence); h != nil {
+		detail := h.Detail + "; " + a.Rationale
+		if len(a.Missing) > 0 {
+			detail += fmt.Sprintf("; missing signals: %v", a.Missing)
+		}
+		l.stop = &stopping{cause: Cause(h.Reason), reason: h.Reason, detail: detail, code: ExitPerson}
+		if l.file.Record.IterationsCompleted == 0 {
+			l.stop.cause, l.stop.reason, l.manual = CauseManual, "", a.Manual
+		}
+		return hit, nil
+	}
+	return assigned, l.prepare(ctx, iteration)
+}
+
+// prepare names the session in the run's state before it starts.
+func (l *loop) prepare(ctx context.Context, iteration int) error {
+	planned := l.AgentsFor(l.assignment.Mode)
+	s := l.Session
+	s.ID = sessions.ID(uuid.NewString())
+	s.RunID, s.Folder = l.RunID, SessionFolder(l.Folder, s.ID)
+	s.Steps, s.Schema = l.assignment.Steps, l.assignment.Schema
+	s.Cap = l.look(ctx, planned)
+	s.Judge = func(ctx context.Context) tier.Judgement { return tier.Judge(l.Probe(ctx).Signals, planned) }
+	if l.Limits.MaxCostUSD > 0 {
+		s.BudgetUSD = l.Limits.MaxCostUSD - l.spent().CostUSD
+	}
+	l.offset = journal.Size(l.Ledgers.SessionsPath())
+	if l.assignment.Records {
+		started := time.Now()
+		s.Satisfied = func() bool { _, ok := l.find(s.ID, started); return ok }
+	}
+	l.spec = s
+	l.file.Iteration = iteration
+	l.file.Current = &Current{SessionID: string(s.ID), Mode: l.assignment.Mode, SessionType: l.assignment.SessionType,
+		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records}
+	return l.save()
+}
+
+// run runs the session, or goes on with one that waited.
+func (l *loop) run(ctx context.Context) (event, error) {
+	l.Log.Info("session started", "iteration", l.file.Iteration, "session_id", string(l.spec.ID), "mode", l.assignment.Mode,
+		"confidence", l.assignment.Confidence, "tier", string(l.spec.Cap.Tier), "cap", l.spec.Cap.Cap, "signal", l.spec.Cap.Signal)
+	res, err := l.Options.Run(ctx, l.spec, l.beat)
+	l.result = res
+	if err != nil {
+		return "", fmt.Errorf("run session %s: %w", l.spec.ID, err)
+	}
+	if res.Swept > 0 {
+		l.Log.Warn("processes that the session left behind were ended", "count", res.Swept)
+	}
+	if res.Ending.Waits() {
+		return limited, nil
+	}
+	return ended, nil
+}
+
+func (l *loop) beat(p sessions.Progress) {
+	switch {
+	case p.Note != "" && p.Warn:
+		l.Log.Warn(p.Note, "session_id", string(l.spec.ID))
+	case p.Note != "":
+		l.Log.Info(p.Note, "session_id", string(l.spec.ID))
+	}
+	l.live(p)
+}
+
+func (l *loop) live(p sessions.Progress) {
+	if l.Live == nil {
+		return
+	}
+	st := Status{
+		State: string(l.state), Iteration: l.file.Iteration, Limits: l.Limits, Started: l.started, Mode: l.assignment.Mode,
+		Tier: p.Cap.Tier, Cap: p.Cap.Cap, Spent: l.spent(), Session: p,
+	}
+	if l.file.Waiting != nil {
+		st.WaitUntil = l.file.Waiting.Until
+	}
+	l.Live(st)
+}
+
+// judge asks the kill-switches whether the session went well enough to go on.
+func (l *loop) judge(ctx context.Context) (event, error) {
+	if l.stop != nil {
+		return hit, nil
+	}
+	if l.stop = l.verdict(ctx); l.stop != nil {
+		return hit, nil
+	}
+	return clear, nil
+}
+
+func (l *loop) verdict(ctx context.Context) *stopping {
+	r := l.result
+	switch {
+	case r.Ending == outcome.Cancelled:
+		s := stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: "session " + r.Cause})
+		if ctx.Err() != nil {
+			s.detail, s.code = abortWords(ctx)
+		}
+		return s
+	case r.Budget:
+		return stopFor(&killswitch.Hit{Reason: killswitch.TokenBudgetExceeded,
+			Detail: fmt.Sprintf("the session used up the rest of the budget: cumulative_cost_usd=%.4f, max-cost-usd=%.4f", l.spent().CostUSD, l.Limits.MaxCostUSD)})
+	}
+	if h := killswitch.CheckAfter(l.Limits, l.facts); h != nil {
+		return stopFor(h)
+	}
+	if rep := l.report(); rep != nil && rep.NeedsPerson != "" {
+		return &stopping{cause: CausePerson, detail: rep.NeedsPerson, code: ExitPerson}
+	} else if rep != nil && rep.SaysDone() {
+		return &stopping{cause: CauseWorkDone, detail: "the session reports that nothing is left to do", code: ExitWanted}
+	}
+	return nil
+}
+
+// report is what the session said about itself, or nil.
+func (l *loop) report() *prompt.Report {
+	if len(l.result.Report) == 0 {
+		return nil
+	}
+	r, err := prompt.ParseReport(l.result.Report)
+	if err != nil {
+		return nil
+	}
+	return &r
+}
+
+// fail notes that the run cannot go on for a reason of its own.
+func (l *loop) fail(err error) {
+	l.stop = &stopping{cause: CauseError, detail: err.Error(), code: ExitError}
+	if l.file.Current != nil {
+		l.Log.Error("session is not recorded yet; the next start tries again", "session_id", l.file.Current.SessionID)
+	}
+}

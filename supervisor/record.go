@@ -1,0 +1,221 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"autopilot/metrics/ledger"
+	"autopilot/sessions"
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/prompt"
+	"autopilot/supervisor/killswitch"
+)
+
+// Who wrote the record of a session.
+const (
+	recordOwn    = "own"
+	recordPlugin = "plugin"
+)
+
+// record writes the session down and counts it.
+func (l *loop) record(context.Context) (event, error) {
+	r := l.result
+	by, id := recordOwn, string(r.ID)
+	l.facts = afterFacts(r)
+	if f, ok := l.find(r.ID, r.StartedAt); ok {
+		by, id = recordPlugin, f.SessionID
+		l.facts.Spiral, l.facts.Failed, l.facts.Planned, l.facts.Carryover = f.Spiral, f.Failed, f.Planned, f.Carryover
+		if f.RunID == "" {
+			l.Log.Warn("the session's own record does not name this run; the run's record joins them", "session_id", id)
+		}
+	} else {
+		if l.assignment.Records && r.Ending == outcome.Completed {
+			l.Log.Warn("the session wrote no record of its own", "session_id", id)
+		}
+		rec := sessionRecord(r, l.file.Current.SessionType)
+		if err := l.Ledgers.AddSession(rec, false); err != nil {
+			return "", err
+		}
+		l.records = append(l.records, rec)
+	}
+	l.used[id] = true
+	l.count(r, by, id)
+	l.Log.Info("session ended", "iteration", l.file.Iteration, "session_id", id, "ending", string(r.Ending), "detail", r.Cause,
+		"duration_ms", r.Duration().Milliseconds(), "files", len(r.Files), "commits", len(r.Commits),
+		"agents", r.Agents.Started(), "agents_refused", len(r.Caps.Refused), "tokens", tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
+	return recorded, nil
+}
+
+// count adds a recorded session to the run's own record. The state goes to disk
+// with the next step of the loop; a crash before that repeats only this
+// counting, from the ledger.
+func (l *loop) count(r sessions.Result, by, id string) {
+	addSession(&l.file.Record, r, by, id)
+	l.file.Current = nil
+	l.costs = append(l.costs, killswitch.Spend{Tokens: tokens(r).Budgeted(), CostUSD: r.Usage.CostUSD})
+	l.past = append(l.past, prompt.Past{Iteration: l.file.Iteration, Ending: string(r.Ending), Report: l.report()})
+	l.wait.Reset()
+}
+
+func addSession(rec *ledger.Run, r sessions.Result, by, id string) {
+	if r.Ending == outcome.Completed {
+		rec.IterationsCompleted++
+	}
+	t := tokens(r)
+	rec.Sessions = append(rec.Sessions, id)
+	rec.Tokens = rec.Tokens.Add(t)
+	rec.TotalTokensUsed += t.Budgeted()
+	rec.TotalCostUSD += r.Usage.CostUSD
+	rec.Endings = append(rec.Endings, ledger.Ending{SessionID: id, Ending: string(r.Ending), Cause: r.Cause,
+		CostUSD: r.Usage.CostUSD, Tokens: t.Budgeted(), Record: by})
+	rec.Caps = append(rec.Caps, capsOf(r, id)...)
+	if r.Version != "" {
+		rec.ClaudeVersion = r.Version
+	}
+	if r.Ending == outcome.Hung {
+		rec.StallRecoveryCount = 1
+	}
+}
+
+func tokens(r sessions.Result) ledger.Tokens {
+	return ledger.Tokens{Input: r.Usage.Input, Output: r.Usage.Output, CacheCreation: r.Usage.CacheCreation, CacheRead: r.Usage.CacheRead}
+}
+
+// capsOf lists the caps that held in a session, each with what it refused.
+func capsOf(r sessions.Result, id string) []ledger.Cap {
+	var out []ledger.Cap
+	for i, c := range r.Caps.Changes {
+		refused := 0
+		for _, x := range r.Caps.Refused {
+			if !x.At.Before(c.At) && (i+1 == len(r.Caps.Changes) || x.At.Before(r.Caps.Changes[i+1].At)) {
+				refused++
+			}
+		}
+		out = append(out, ledger.Cap{SessionID: id, At: ledger.Stamp(c.At), Tier: c.Tier, Cap: c.Cap, Signal: c.Signal, Refused: refused})
+	}
+	return out
+}
+
+// afterFacts are the facts for the kill-switches as we measured them ourselves.
+func afterFacts(r sessions.Result) killswitch.After {
+	f := killswitch.After{Spiral: &r.Agents.Spiral, Failed: &r.Agents.Failed}
+	switch r.Ending {
+	case outcome.Hung:
+		f.Stalled = r.Cause
+	case outcome.Failed, outcome.Crashed, outcome.NoWork, outcome.Auth, outcome.Credit:
+		f.Broken = string(r.Ending) + ": " + r.Cause
+	}
+	if e := effectiveness(r); e != nil {
+		f.Planned, f.Carryover = &e.PlannedIssues, e.Carryover
+	}
+	return f
+}
+
+func effectiveness(r sessions.Result) *ledger.Effectiveness {
+	if len(r.Report) == 0 {
+		return nil
+	}
+	rep, err := prompt.ParseReport(r.Report)
+	if err != nil {
+		return nil
+	}
+	carry := len(rep.CarriedOver)
+	e := &ledger.Effectiveness{PlannedIssues: len(rep.Planned), Completed: len(rep.Completed), Carryover: &carry}
+	rate := 1.0
+	if e.PlannedIssues > 0 {
+		rate = min(1, float64(e.Completed)/float64(e.PlannedIssues))
+	}
+	e.CompletionRate = &rate
+	return e
+}
+
+// sessionRecord is the line of the session ledger for a session that did not
+// write one itself.
+func sessionRecord(r sessions.Result, sessionType string) ledger.Session {
+	if !slices.Contains(ledger.SessionTypes(), sessionType) {
+		sessionType = "feature"
+	}
+	t := tokens(r)
+	in := t.Input + t.CacheCreation + t.CacheRead
+	status := ledger.StatusAbandoned
+	if r.Ending == outcome.Completed {
+		status = ledger.StatusCompleted
+	}
+	if r.EndedAt.Before(r.StartedAt) {
+		r.EndedAt = r.StartedAt // the clock was set back
+	}
+	rec := ledger.Session{
+		SchemaVersion: ledger.SessionSchema, SessionID: string(r.ID), SessionType: sessionType, Platform: "claude", Branch: r.Branch,
+		StartedAt: ledger.Stamp(r.StartedAt), CompletedAt: ledger.Stamp(r.EndedAt), DurationSeconds: int64(r.Duration().Round(time.Second).Seconds()),
+		Waves: []ledger.Wave{}, TotalAgents: r.Agents.Started(), TotalFilesChanged: len(r.Files),
+		AgentSummary:  ledger.Agents{Complete: r.Agents.Complete, Partial: r.Agents.Partial, Failed: r.Agents.Failed, Spiral: r.Agents.Spiral},
+		Effectiveness: effectiveness(r), TokenInput: &in, TokenOutput: &t.Output, Status: status, AutopilotRunID: r.RunID,
+		Ending: string(r.Ending), EndingCause: r.Cause, CostUSD: r.Usage.CostUSD, Processes: r.Processes, Model: r.Model,
+		ClaudeVersion: r.Version, Commits: r.Commits, Caps: capsOf(r, string(r.ID)),
+	}
+	if rep, err := prompt.ParseReport(r.Report); err == nil {
+		rec.Summary = rep.Summary
+	}
+	return rec
+}
+
+// find looks for the record that a session wrote itself, where its kind of
+// session writes one.
+func (l *loop) find(id sessions.ID, started time.Time) (ledger.Found, bool) {
+	if !l.assignment.Records {
+		return ledger.Found{}, false
+	}
+	f, ok, err := ledger.FindSession(l.Ledgers.SessionsPath(), l.offset, ledger.Want{
+		ClaudeID: string(id), RunID: l.RunID, Since: started, Until: time.Now(), Used: l.used})
+	if err != nil {
+		l.Log.Warn("the session ledger cannot be read", "err", err.Error())
+	}
+	return f, ok
+}
+
+// finish writes the run down. A run record that cannot be written stays in the
+// run's state, and the next start writes it.
+func (l *loop) finish(context.Context) (event, error) {
+	rec := &l.file.Record
+	now := time.Now()
+	rec.CompletedAt = ledger.Stamp(now)
+	rec.DurationSeconds = max(0, int64(now.Sub(l.started.Round(0)).Round(time.Second).Seconds()))
+	rec.ExitCause, rec.ExitCode = string(l.stop.cause), l.stop.code
+	detail := l.stop.detail
+	rec.KillSwitchDetail = &detail
+	if l.stop.reason != "" {
+		reason := string(l.stop.reason)
+		rec.KillSwitch = &reason
+	}
+	rec.FallbackToManual = l.stop.cause == CauseManual
+	saved := l.save()
+	if l.file.Current != nil {
+		return written, saved // a session is not recorded yet: the next start does both
+	}
+	if err := errors.Join(saved, l.verify(), l.Ledgers.AddRun(*rec)); err != nil {
+		return written, err
+	}
+	l.file.Finished = true
+	return written, l.save()
+}
+
+// verify looks once more for the records of the run's sessions and appends
+// those that a program which rewrites the whole file has lost.
+func (l *loop) verify() error {
+	for _, rec := range l.records {
+		if err := l.Ledgers.AddSession(rec, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loop) outcome() Outcome {
+	o := Outcome{Record: l.file.Record, Manual: l.manual}
+	if l.stop != nil {
+		o.Hint = l.stop.reason.Hint()
+	}
+	return o
+}

@@ -1,0 +1,129 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"autopilot/metrics/ledger"
+	"autopilot/metrics/statedir"
+	"autopilot/sessions"
+	"autopilot/sessions/launch"
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/reap"
+)
+
+const (
+	orphanGrace  = 3 * time.Second
+	orphanWithin = 10 * time.Second
+)
+
+// Recovered is what Recover did for one run.
+type Recovered struct {
+	RunID     string
+	SessionID string // the session whose record was missing; empty when none was
+	Processes int    // processes of the run that were still there and were ended
+	Left      []int  // those that could not be ended
+}
+
+// Recover finishes every open run of a project whose supervisor is gone: it
+// ends its processes, writes the records that are missing and closes its state.
+// The caller holds the project's lock, so that no run can begin meanwhile.
+func Recover(p statedir.Project, ledgers *ledger.Ledgers) ([]Recovered, error) {
+	ids, err := OpenRuns(p)
+	problems := []error{err}
+	var done []Recovered
+	for _, id := range ids {
+		s, err := LoadState(p.RunDir(id))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = closeRun(p, id) // it died before it wrote anything, and so before it started anything
+		case err != nil || s.Alive():
+		case s.Finished:
+			err = closeRun(p, id)
+		default:
+			var r Recovered
+			if r, err = recoverRun(p.RunDir(id), s, ledgers); err == nil {
+				done = append(done, r)
+				err = closeRun(p, id)
+			}
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("recover run %s: %w", id, err))
+		}
+	}
+	return done, errors.Join(problems...)
+}
+
+func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, error) {
+	r := Recovered{RunID: s.Record.AutopilotRunID}
+	r.Processes, r.Left = reap.EndMarked(reap.Marker{Name: launch.RunVar, Value: r.RunID}, orphanGrace, orphanWithin)
+	if s.Current != nil {
+		if err := recoverSession(folder, &s, ledgers); err != nil {
+			return r, err
+		}
+		r.SessionID = s.Current.SessionID
+		s.Current = nil
+	}
+	rec := &s.Record
+	if rec.ExitCause == "" {
+		detail := "the supervisor was killed; this record was written by the next start"
+		rec.ExitCause, rec.ExitCode, rec.KillSwitchDetail = string(CauseKilled), exitCode(CauseKilled), &detail
+	}
+	rec.CompletedAt = ledger.Stamp(s.UpdatedAt)
+	rec.DurationSeconds = max(0, int64(s.UpdatedAt.Sub(time.Time(rec.StartedAt)).Round(time.Second).Seconds()))
+	if err := ledgers.AddRun(*rec); err != nil {
+		return r, err
+	}
+	s.Finished, s.Waiting = true, nil
+	return r, statedir.ReplaceJSON(filepath.Join(folder, stateName), s)
+}
+
+// recoverSession writes the record of the session that was under way: from its
+// own result when it had ended, else as one that was cut off.
+func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
+	id := sessions.ID(s.Current.SessionID)
+	var res sessions.Result
+	err := statedir.LoadJSON(sessions.ResultPath(SessionFolder(folder, id)), &res)
+	cutOff := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !cutOff {
+		return err
+	}
+	if cutOff || res.ID != id {
+		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: time.Now(),
+			Ending: outcome.Crashed, Cause: "cut off when its supervisor was killed"}
+	}
+	by, recordID := recordOwn, string(id)
+	f, found, err := recordOfPlugin(s, ledgers)
+	if err != nil {
+		return err
+	}
+	if found {
+		by, recordID = recordPlugin, f.SessionID
+	} else {
+		rec := sessionRecord(res, s.Current.SessionType)
+		rec.Recovered = true
+		if err := ledgers.AddSession(rec, true); err != nil {
+			return err
+		}
+	}
+	addSession(&s.Record, res, by, recordID)
+	s.UpdatedAt = res.EndedAt
+	return nil
+}
+
+// recordOfPlugin looks for the record that the session wrote itself before it
+// was cut off, where its kind of session writes one.
+func recordOfPlugin(s *State, ledgers *ledger.Ledgers) (ledger.Found, bool, error) {
+	if !s.Current.Records {
+		return ledger.Found{}, false, nil
+	}
+	used := map[string]bool{}
+	for _, x := range s.Record.Sessions {
+		used[x] = true
+	}
+	return ledger.FindSession(ledgers.SessionsPath(), s.Current.LedgerOffset, ledger.Want{ClaudeID: s.Current.SessionID,
+		RunID: s.Record.AutopilotRunID, Since: s.Current.StartedAt, Until: time.Now(), Used: used})
+}

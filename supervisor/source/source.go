@@ -1,0 +1,113 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"autopilot/sessions"
+	"autopilot/sessions/prompt"
+	"autopilot/supervisor/mode"
+)
+
+// Assignment is what one session is to do and how sure the source is.
+type Assignment struct {
+	Mode         string             `json:"mode"`
+	SessionType  string             `json:"session_type"` // as the session ledger knows it
+	Confidence   float64            `json:"confidence"`   // 0..1
+	Rationale    string             `json:"rationale"`
+	Alternatives []mode.Alternative `json:"alternatives"`
+	Missing      []string           `json:"missing"` // signals that were absent and would have counted
+	Warnings     []string           `json:"warnings,omitempty"`
+	Steps        []sessions.Step    `json:"steps"`
+	Schema       string             `json:"-"`      // of the report; empty when none is asked for
+	Manual       string             `json:"manual"` // what a person would type instead
+	// Records is set when the session writes its own record in the ledger.
+	Records bool `json:"records"`
+}
+
+// Request is what a source may take into account.
+type Request struct {
+	Iteration   int // from 1
+	MaxSessions int
+	Past        []prompt.Past
+	Now         time.Time
+}
+
+// Goal works towards one goal in words.
+type Goal struct{ Text string }
+
+// Name is the name of the source.
+func (g Goal) Name() string { return "goal" }
+
+// Next asks for another session towards the goal. A goal that was given is
+// certain: the person chose it.
+func (g Goal) Next(r Request) Assignment {
+	text := prompt.Goal(g.Text, r.Iteration, r.MaxSessions, r.Past)
+	return Assignment{
+		Mode: "goal", SessionType: "feature", Confidence: 1, Rationale: "the goal was given",
+		Steps: []sessions.Step{{Prompt: text}}, Schema: prompt.ReportSchema,
+		Manual: "claude " + quote(g.Text),
+	}
+}
+
+// Lifecycle runs the sessions of session-orchestrator, with the mode that its
+// signals recommend.
+type Lifecycle struct {
+	Repo  string
+	Steps []string // prompts, one turn each; {mode} is replaced
+}
+
+// Name is the name of the source.
+func (l Lifecycle) Name() string { return "lifecycle" }
+
+// Next recommends a mode from the signals in the repository as they are now.
+func (l Lifecycle) Next(r Request) Assignment {
+	signals, warnings := mode.Load(l.Repo, r.Now)
+	rec := mode.Select(signals)
+	a := Assignment{
+		Mode: string(rec.Mode), Confidence: rec.Confidence, Rationale: rec.Rationale,
+		Alternatives: rec.Alternatives, Missing: rec.Missing, Records: true,
+	}
+	for _, w := range warnings {
+		a.Warnings = append(a.Warnings, w.Source+": "+w.Text)
+	}
+	if _, ok, why := mode.Executable(rec); !ok {
+		a.Confidence, a.Rationale = 0, why
+	}
+	if st, found, err := mode.LoadState(l.Repo); found && (err != nil || st.AsksToResume()) {
+		a.Confidence, a.Rationale = 0, unfinished(st, err)
+	}
+	a.SessionType = a.Mode
+	for _, s := range l.Steps {
+		text := strings.ReplaceAll(s, "{mode}", a.Mode)
+		a.Steps = append(a.Steps, sessions.Step{Prompt: text, AsArgument: strings.HasPrefix(text, "/")})
+	}
+	if len(a.Steps) > 0 {
+		a.Manual = "claude " + quote(a.Steps[0].Prompt)
+	}
+	return a
+}
+
+func unfinished(st mode.State, err error) string {
+	if err != nil {
+		return fmt.Sprintf(".claude/STATE.md cannot be understood, an unfinished session cannot be ruled out: %v", err)
+	}
+	return fmt.Sprintf("session %s is %s in .claude/STATE.md and would ask whether to resume; end it with /close first", st.Session, st.Status)
+}
+
+// HasLifecycle reports whether the repository is set up for session-orchestrator.
+func HasLifecycle(repo string) bool {
+	for _, name := range []string{".orchestrator/bootstrap.lock", ".claude/STATE.md"} {
+		if _, err := os.Stat(filepath.Join(repo, filepath.FromSlash(name))); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`"`, `\"`, "`", "\\`", "$", `\$`).Replace(s) + `"`
+}

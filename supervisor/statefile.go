@@ -1,0 +1,94 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"autopilot/metrics/ledger"
+	"autopilot/metrics/statedir"
+	"autopilot/probe/proctree"
+	"autopilot/sessions"
+)
+
+// StateVersion is the version of the state file's format.
+const StateVersion = 1
+
+const stateName = "state.json"
+
+// State is what is on disk about a run. Record is always what the run's ledger
+// line would be if the run ended at that moment.
+type State struct {
+	Version   int        `json:"version"`
+	Finished  bool       `json:"finished"`
+	PID       int        `json:"pid"`
+	Start     uint64     `json:"start"` // start stamp of the process, tells it from a later one with its pid
+	UpdatedAt time.Time  `json:"updated_at"`
+	Iteration int        `json:"iteration"`
+	Current   *Current   `json:"current,omitempty"`
+	Waiting   *Waiting   `json:"waiting,omitempty"`
+	Record    ledger.Run `json:"record"`
+}
+
+// Current is the session that runs or is not recorded yet.
+type Current struct {
+	SessionID    string    `json:"session_id"`
+	Mode         string    `json:"mode"`
+	SessionType  string    `json:"session_type"`
+	StartedAt    time.Time `json:"started_at"`
+	LedgerOffset int64     `json:"ledger_offset"` // size of the session ledger when it started
+	Records      bool      `json:"records"`       // the session writes a record of its own
+}
+
+// Waiting says how long a run waits for the API, and why.
+type Waiting struct {
+	Until time.Time `json:"until"`
+	Why   string    `json:"why"`
+}
+
+// Alive reports whether the supervisor of the run is still there.
+func (s State) Alive() bool { return !s.Finished && proctree.Alive(s.PID, s.Start) }
+
+// SessionFolder is where a session of the run in a folder keeps its files.
+func SessionFolder(runFolder string, id sessions.ID) string {
+	return filepath.Join(runFolder, "sessions", string(id))
+}
+
+// LoadState reads the state of the run in a folder.
+func LoadState(folder string) (State, error) {
+	var s State
+	if err := statedir.LoadJSON(filepath.Join(folder, stateName), &s); err != nil {
+		return s, err
+	}
+	if s.Version != StateVersion {
+		return s, fmt.Errorf("read %s: version %d is not known, want %d", filepath.Join(folder, stateName), s.Version, StateVersion)
+	}
+	return s, nil
+}
+
+func newState(o Options, started time.Time, verdict string) State {
+	host := runtime.GOOS + "-" + map[string]string{"amd64": "x86_64"}[runtime.GOARCH]
+	if runtime.GOARCH != "amd64" {
+		host = runtime.GOOS + "-" + runtime.GOARCH
+	}
+	start, _ := proctree.StartOf(os.Getpid())
+	rec := ledger.Run{
+		SchemaVersion: ledger.RunSchema, AutopilotRunID: o.RunID, StartedAt: ledger.Stamp(started),
+		MaxSessions: o.Limits.MaxSessions, MaxHours: o.Limits.MaxHours, ConfidenceThreshold: o.Limits.ConfidenceThreshold,
+		Sessions: []string{}, HostClass: &host, ResourceVerdictAtStart: &verdict,
+		Source: o.Source.Name(), Goal: o.Goal, Endings: []ledger.Ending{}, Caps: []ledger.Cap{}, Version: o.Version,
+	}
+	if o.Worktree != "" {
+		rec.WorktreePath = &o.Worktree
+	}
+	return State{Version: StateVersion, PID: os.Getpid(), Start: start, Record: rec}
+}
+
+// save writes the state of the run durably.
+func (l *loop) save() error {
+	l.file.UpdatedAt = time.Now()
+	l.file.Record.CompletedAt = ledger.Stamp(l.file.UpdatedAt)
+	return statedir.ReplaceJSON(filepath.Join(l.Folder, stateName), l.file)
+}

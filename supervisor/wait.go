@@ -1,0 +1,92 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"autopilot/sessions/prompt"
+	"autopilot/supervisor/killswitch"
+)
+
+// recheck is the longest time that passes before a deadline is looked at again:
+// timers stand still while a machine sleeps, the wall clock does not.
+const recheck = 30 * time.Second
+
+func newBackoff(w Waits) *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval, b.Multiplier, b.RandomizationFactor = w.Initial, w.Max, 2, 0.25
+	b.Reset()
+	return b
+}
+
+// wakeAt is when the session may go on: after the reset of a limit with a known
+// time, else after a wait that grows.
+func wakeAt(now, resetAt time.Time, w Waits, grown time.Duration) time.Time {
+	if resetAt.IsZero() {
+		return now.Add(grown)
+	}
+	if at := resetAt.Add(w.Margin); at.After(now) {
+		return at
+	}
+	return now.Add(min(grown, w.Initial))
+}
+
+// waitForLimit waits until the API takes requests again. Waiting spends no
+// iteration and counts as no failure, but it does not outlast the run.
+func (l *loop) waitForLimit(ctx context.Context) (event, error) {
+	now := time.Now().Round(0)
+	until := wakeAt(now, l.result.ResetAt, l.Waits, l.wait.NextBackOff())
+	last := l.started.Round(0).Add(time.Duration(l.Limits.MaxHours * float64(time.Hour)))
+	if !until.Before(last) {
+		l.stop = stopFor(&killswitch.Hit{Reason: killswitch.MaxHoursExceeded,
+			Detail: fmt.Sprintf("%s; it could go on at %s, after max-hours=%.2fh", l.result.Cause, until.UTC().Format(time.RFC3339), l.Limits.MaxHours)})
+		return hit, nil
+	}
+	l.file.Waiting = &Waiting{Until: until, Why: string(l.result.Ending) + ": " + l.result.Cause}
+	if err := l.save(); err != nil {
+		return "", err
+	}
+	l.Log.Warn("waiting for the API", "ending", string(l.result.Ending), "detail", l.result.Cause, "until", until.UTC().Format(time.RFC3339))
+	stopped := l.sleepUntil(ctx, until)
+	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
+	l.file.Waiting = nil
+	if stopped {
+		return hit, nil
+	}
+	res := l.result
+	l.spec.Continue, l.spec.ContinuePrompt = &res, prompt.Resumed
+	l.spec.Cap = l.look(ctx, l.AgentsFor(l.assignment.Mode))
+	return resume, l.save()
+}
+
+// sleepUntil waits for a moment of the wall clock. It reports whether the run
+// is to stop instead.
+func (l *loop) sleepUntil(ctx context.Context, until time.Time) (stopped bool) {
+	for {
+		if ctx.Err() != nil {
+			words, code := abortWords(ctx)
+			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while waiting for the API"})
+			l.stop.code = code
+			return true
+		}
+		if why := l.StopRequested(); why != "" {
+			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: why + " while waiting for the API"})
+			l.stop.code = ExitWanted
+			return true
+		}
+		left := until.Sub(time.Now().Round(0))
+		if left <= 0 {
+			return false
+		}
+		t := time.NewTimer(min(left, recheck))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		case <-l.Poke:
+		}
+		t.Stop()
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"autopilot/sessions/reap"
 	"autopilot/sessions/repo"
 	"autopilot/sessions/stream"
+	"autopilot/sessions/vitals"
 )
 
 const (
@@ -36,7 +37,8 @@ type session struct {
 	tally   *outcome.Tally
 	res     Result
 	cap     hook.CapFile
-	life    vitals
+	life    *vitals.Clock
+	pid     int
 	notices noticeBoard
 	stop    outcome.Stop // why we ended the current process
 	why     string       // the numbers behind it
@@ -99,7 +101,7 @@ func (s *session) prepare() error {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return fmt.Errorf("make session folder: %w", err)
 	}
-	if _, err := s.cap.Set(s.change(s.Cap.Cap, string(s.Cap.Tier), s.Cap.Signal)); err != nil {
+	if _, err := s.cap.Set(s.Cap); err != nil {
 		return err
 	}
 	data, err := launch.Settings(s.HookCommand + " " + launch.Quote(string(s.cap)))
@@ -110,10 +112,6 @@ func (s *session) prepare() error {
 		return fmt.Errorf("write session settings: %w", err)
 	}
 	return nil
-}
-
-func (s *session) change(n int, tierName, signal string) hook.Change {
-	return hook.Change{At: time.Now(), Cap: n, Tier: tierName, Signal: signal}
 }
 
 func (s *session) stateBefore(ctx context.Context) {
@@ -184,7 +182,6 @@ func (s *session) process(ctx context.Context, step Step) (ptyrun.Exit, error) {
 	}
 	defer func() { _ = stderr.Close() }()
 	s.stop, s.why = outcome.StopNone, ""
-	s.life = newVitals(time.Now(), s.transcripts())
 	dec := stream.New(stream.Limits{}, s.observe)
 	p, err := ptyrun.Start(s.command(step, stderr), dec)
 	if err != nil {

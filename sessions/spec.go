@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"autopilot/probe/tier"
 	"autopilot/sessions/hook"
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/ptyrun"
 	"autopilot/sessions/reap"
 	"autopilot/sessions/repo"
+	"autopilot/sessions/vitals"
 )
 
 // ID is the id of a conversation, a UUID chosen by the supervisor.
@@ -23,14 +23,11 @@ type Step struct {
 	AsArgument bool   `json:"as_argument"` // a slash command
 }
 
-// Limits bound one session. Zero means no limit, except for the ladder.
+// Limits bound one session.
 type Limits struct {
-	Stall     time.Duration // no sign of life while the model works
-	ToolStall time.Duration // no sign of life while a tool runs
-	Session   time.Duration // the whole session, over all its processes
-	ExitGrace time.Duration // from the last result to the exit of the process
-	Ladder    ptyrun.Ladder
-	Judge     time.Duration // between two looks at the machine
+	vitals.Limits
+	Ladder ptyrun.Ladder
+	Judge  time.Duration // between two looks at the machine
 }
 
 // Spec says what to run.
@@ -64,8 +61,8 @@ type Spec struct {
 	ContinuePrompt string
 
 	Limits  Limits
-	Cap     tier.Judgement                       // what holds at the start
-	Judge   func(context.Context) tier.Judgement // a new look at the machine; nil for none
+	Cap     hook.Change                       // what holds at the start
+	Judge   func(context.Context) hook.Change // a new look at the machine; nil for none
 	Sweeper *reap.Sweeper
 	Kill    context.Context // ends the session at once; nil for never
 }

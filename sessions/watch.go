@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 
+	"autopilot/sessions/launch"
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/ptyrun"
 	"autopilot/sessions/stream"
+	"autopilot/sessions/vitals"
 )
 
 // noticeBoard hands what the reader saw to the watch without making the reader
@@ -58,11 +62,12 @@ func (s *session) observe(e stream.Event) { s.notices.put(s.tally.Observe(e), e.
 
 // watch follows the process until it has exited, and ends it when it must.
 func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
-	s.life.pid = p.PID()
-	s.beatNow(p.PID(), "", false)
+	s.pid = p.PID()
+	s.life = vitals.New(s.pid, time.Now(), s.Limits.Limits, s.transcripts())
+	s.beatNow("", false)
 	timer := time.NewTimer(s.nextLook(time.Now()))
 	defer timer.Stop()
-	judged := time.Now()
+	judged := time.Now().Round(0)
 	for {
 		select {
 		case <-p.Done():
@@ -85,10 +90,10 @@ func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
 			s.end(p, stop, why)
 			return
 		}
-		if s.Judge != nil && wall(now).Sub(wall(judged)) >= s.Limits.Judge {
-			judged = now
+		if s.Judge != nil && now.Round(0).Sub(judged) >= s.Limits.Judge {
+			judged = now.Round(0)
 			s.judge(ctx)
-			s.beatNow(p.PID(), "", false)
+			s.beatNow("", false)
 		}
 		timer.Reset(s.nextLook(now))
 	}
@@ -98,7 +103,26 @@ func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
 func (s *session) look(now time.Time) (outcome.Stop, string) {
 	f := s.tally.Facts()
 	active := s.notices.lastActivity()
-	return s.life.look(now, signs{active: active, inTool: f.ToolsRunning > 0, started: s.res.StartedAt}, s.Limits)
+	return s.life.Look(now, vitals.Signs{Active: active, InTool: f.ToolsRunning > 0, Started: s.res.StartedAt})
+}
+
+func (s *session) nextLook(now time.Time) time.Duration {
+	if s.Judge == nil {
+		return s.life.Next(now, 0)
+	}
+	return s.life.Next(now, s.Limits.Judge)
+}
+
+// transcripts are the files in which the CLI keeps the conversation: its own
+// and the folder of those of its sub-agents.
+func (s *session) transcripts() []string {
+	base := launch.Lookup(s.Environ, "CLAUDE_CONFIG_DIR")
+	if base == "" {
+		base = filepath.Join(launch.Lookup(s.Environ, "HOME"), ".claude")
+	}
+	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(s.Dir, "-")
+	main := filepath.Join(base, "projects", slug, string(s.ID))
+	return []string{main + ".jsonl", filepath.Join(main, "subagents")}
 }
 
 // end ends the process by the ladder. It returns when the process has exited.
@@ -119,10 +143,10 @@ func (s *session) handleNotices() (authFailed bool) {
 		authFailed = authFailed || n.AuthFailed
 		ended = append(ended, n.AgentsEnded...)
 		if n.Result {
-			s.life.resultAt = time.Now()
+			s.life.Result(time.Now())
 		}
 		if n.Working {
-			s.life.resultAt = time.Time{}
+			s.life.Working()
 		}
 		if r := n.Retry; r != nil {
 			s.note(true, "the API is asked again: attempt %d of %d after %v, status %d %s", r.Attempt, r.Max, r.Delay.Round(time.Millisecond), r.Status, r.Kind)
@@ -139,31 +163,31 @@ func (s *session) handleNotices() (authFailed bool) {
 // judge looks at the machine again and passes a new cap on to the hook.
 func (s *session) judge(ctx context.Context) {
 	j := s.Judge(ctx)
-	changed, err := s.cap.Set(s.change(j.Cap, string(j.Tier), j.Signal))
+	changed, err := s.cap.Set(j)
 	if err != nil {
 		s.note(true, "the agent cap could not be updated: %v", err)
 		return
 	}
 	if changed {
 		s.Cap = j
-		s.note(true, "machine is %s now (%s): at most %d sub-agents at once", j.Tier, j.Reason, j.Cap)
+		s.note(true, "machine is %s now, decided by %s: at most %d sub-agents at once", j.Tier, j.Signal, j.Cap)
 	}
 }
 
 func (s *session) note(warn bool, format string, args ...any) {
-	s.beatNow(s.life.pid, fmt.Sprintf(format, args...), warn)
+	s.beatNow(fmt.Sprintf(format, args...), warn)
 }
 
-func (s *session) beatNow(pid int, note string, warn bool) {
+func (s *session) beatNow(note string, warn bool) {
 	if s.beat == nil {
 		return
 	}
 	f := s.tally.Facts()
 	active := s.notices.lastActivity()
 	pr := Progress{
-		PID: pid, Note: note, Warn: warn, Tools: f.ToolUses, Agents: f.Agents.Started(),
+		PID: s.pid, Note: note, Warn: warn, Tools: f.ToolUses, Agents: f.Agents.Started(),
 		Tokens: f.Usage.Input + f.Usage.Output + f.Usage.CacheCreation, CostUSD: f.Usage.CostUSD,
-		Cap: s.change(s.Cap.Cap, string(s.Cap.Tier), s.Cap.Signal), InTool: f.ToolsRunning > 0,
+		Cap: s.Cap, InTool: f.ToolsRunning > 0,
 		StepNo: s.res.NextStep + 1, StepsAll: len(s.Steps),
 	}
 	if !active.IsZero() {

@@ -11,6 +11,7 @@ import (
 	"autopilot/probe"
 	"autopilot/probe/tier"
 	"autopilot/sessions"
+	"autopilot/sessions/hook"
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
@@ -188,8 +189,8 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	s.ID = sessions.ID(uuid.NewString())
 	s.RunID, s.Folder = l.RunID, SessionFolder(l.Folder, s.ID)
 	s.Steps, s.Schema = l.assignment.Steps, l.assignment.Schema
-	s.Cap = l.look(ctx, planned)
-	s.Judge = func(ctx context.Context) tier.Judgement { return tier.Judge(l.Probe(ctx).Signals, planned) }
+	s.Cap = capOf(l.look(ctx, planned))
+	s.Judge = func(ctx context.Context) hook.Change { return capOf(tier.Judge(l.Probe(ctx).Signals, planned)) }
 	if l.Limits.MaxCostUSD > 0 {
 		s.BudgetUSD = l.Limits.MaxCostUSD - l.spent().CostUSD
 	}
@@ -205,10 +206,14 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	return l.save()
 }
 
+func capOf(j tier.Judgement) hook.Change {
+	return hook.Change{At: time.Now(), Cap: j.Cap, Tier: string(j.Tier), Signal: string(j.Signal)}
+}
+
 // run runs the session, or goes on with one that waited.
 func (l *loop) run(ctx context.Context) (event, error) {
 	l.Log.Info("session started", "iteration", l.file.Iteration, "session_id", string(l.spec.ID), "mode", l.assignment.Mode,
-		"confidence", l.assignment.Confidence, "tier", string(l.spec.Cap.Tier), "cap", l.spec.Cap.Cap, "signal", l.spec.Cap.Signal)
+		"confidence", l.assignment.Confidence, "tier", l.spec.Cap.Tier, "cap", l.spec.Cap.Cap, "signal", l.spec.Cap.Signal)
 	res, err := l.Options.Run(ctx, l.spec, l.beat)
 	l.result = res
 	if err != nil {

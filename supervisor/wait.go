@@ -58,7 +58,7 @@ func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 	}
 	res := l.result
 	l.spec.Continue, l.spec.ContinuePrompt = &res, prompt.Resumed
-	l.spec.Cap = l.look(ctx, l.AgentsFor(l.assignment.Mode))
+	l.spec.Cap = capOf(l.look(ctx, l.AgentsFor(l.assignment.Mode)))
 	return resume, l.save()
 }
 

@@ -2,12 +2,15 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestWriteFaults(t *testing.T) {
@@ -123,8 +126,17 @@ func TestRepairFaults(t *testing.T) {
 		spoil func(*fileOps)
 		is    error
 	}{
+		{"sync of the folder fails", func(ops *fileOps) { ops.syncDir = func(string) error { return syscall.EIO } }, syscall.EIO},
 		{"cut fails", func(ops *fileOps) { ops.truncate = func(*os.File, int64) error { return syscall.EIO } }, syscall.EIO},
-		{"sync of the cut fails", func(ops *fileOps) { ops.sync = func(*os.File) error { return syscall.EIO } }, ErrNotDurable},
+		{"sync of the copy fails", func(ops *fileOps) { ops.sync = func(*os.File) error { return syscall.EIO } }, syscall.EIO},
+		{"sync of the cut fails", func(ops *fileOps) {
+			ops.sync = func(f *os.File) error {
+				if strings.Contains(f.Name(), ".torn-") {
+					return nil
+				}
+				return syscall.EIO
+			}
+		}, ErrNotDurable},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,10 +149,42 @@ func TestRepairFaults(t *testing.T) {
 			if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), path) {
 				t.Errorf("error = %v, want %v", err, tt.is)
 			}
-			if got := torn(t, path); len(got) != 1 || got[0] != "[2" {
-				t.Errorf("set aside: %q", got)
+			// Nothing is gone: it is still here, or also there.
+			if got := read(t, path) + strings.Join(torn(t, path), ""); !strings.HasPrefix(got, "1\n[2") {
+				t.Errorf("file and what was set aside: %q", got)
 			}
 		})
+	}
+}
+
+// What is set aside is on the disk, with its name, before it is cut off.
+func TestOrderOfRepair(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	write(t, path, "1\n[2")
+	var got []string
+	ops := realOps()
+	ops.sync = func(f *os.File) error {
+		name := strings.TrimPrefix(f.Name(), path)
+		got = append(got, "sync j"+name[:min(len(name), len(".torn"))])
+		return syncData(f)
+	}
+	ops.syncDir = func(dir string) error {
+		got = append(got, "sync folder")
+		return nil
+	}
+	ops.truncate = func(f *os.File, n int64) error {
+		got = append(got, fmt.Sprintf("cut at %d", n))
+		return f.Truncate(n)
+	}
+	w, err := openWith(ops, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	want := []string{"sync folder", "sync j.torn", "sync folder", "cut at 2", "sync j"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

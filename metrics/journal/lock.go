@@ -43,7 +43,7 @@ func (w *Writer) open() error {
 		return err
 	}
 	// Also when the file was there: who created it may have died before the sync.
-	return statedir.SyncDir(filepath.Dir(real))
+	return w.ops.syncDir(filepath.Dir(real))
 }
 
 // lock takes the exclusive lock on the file that path names at that time, and

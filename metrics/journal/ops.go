@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"autopilot/metrics/statedir"
 )
 
 // fileOps are the operations that change the journal, so that tests can make each
@@ -14,6 +16,7 @@ type fileOps struct {
 	write    func(f *os.File, b []byte) (int, error)
 	sync     func(f *os.File) error
 	truncate func(f *os.File, size int64) error
+	syncDir  func(dir string) error
 	wait     func(d time.Duration)
 }
 
@@ -22,6 +25,7 @@ func realOps() fileOps {
 		write:    writeOnce,
 		sync:     syncData,
 		truncate: (*os.File).Truncate,
+		syncDir:  statedir.SyncDir,
 		wait:     pause,
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"autopilot/metrics/statedir"
 )
 
 const (
@@ -139,10 +137,10 @@ func (w *Writer) setAside(keep, size int64) error {
 		return fmt.Errorf("set torn end aside: %w", err)
 	}
 	part := io.NewSectionReader(w.f, keep, size-keep)
-	if err := copyOut(real+".torn-", part, w.opt.Mode); err != nil {
+	if err := w.copyOut(real+".torn-", part); err != nil {
 		return fmt.Errorf("set torn end aside: %w", err)
 	}
-	if err := statedir.SyncDir(filepath.Dir(real)); err != nil {
+	if err := w.ops.syncDir(filepath.Dir(real)); err != nil {
 		return fmt.Errorf("set torn end aside: %w", err)
 	}
 	if err := w.ops.truncate(w.f, keep); err != nil {
@@ -154,12 +152,12 @@ func (w *Writer) setAside(keep, size int64) error {
 	return nil
 }
 
-func copyOut(prefix string, from io.Reader, mode os.FileMode) error {
+func (w *Writer) copyOut(prefix string, from io.Reader) error {
 	var f *os.File
 	var err error
 	for range tornTries {
 		name := prefix + time.Now().UTC().Format(tornStamp)
-		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, w.opt.Mode)
 		if !errors.Is(err, os.ErrExist) {
 			break
 		}
@@ -169,7 +167,7 @@ func copyOut(prefix string, from io.Reader, mode os.FileMode) error {
 	}
 	_, err = io.Copy(f, from)
 	if err == nil {
-		err = f.Sync()
+		err = w.ops.sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))

@@ -304,6 +304,17 @@ func TestAppendUnlessSyncsWhatItFinds(t *testing.T) {
 	}
 }
 
+// A broken end is nobody's record, whatever same thinks of it.
+func TestAppendUnlessBrokenEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	write(t, path, "[1")
+	w := mustOpen(t, path, Options{Foreign: true})
+	if ok, err := w.AppendUnless([]byte("[1]"), func([]byte) bool { return true }); err != nil || !ok {
+		t.Errorf("AppendUnless = %v, %v, want appended", ok, err)
+	}
+}
+
 func TestAppendUnlessPanicReleasesTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j")

@@ -96,8 +96,8 @@ func Acquire(ctx context.Context, path string, holder Holder) (*Lock, error) {
 	l := &Lock{path: path}
 	graceEnd := time.Now().Add(lockGrace)
 	for {
-		if err := context.Cause(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("acquire lock %s: %w", path, err)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, fmt.Errorf("acquire lock %s: %w", path, context.Cause(ctx))
 		}
 		ok, err := l.try()
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -208,32 +209,40 @@ func TestPeekCreatesNothing(t *testing.T) {
 	}
 }
 
-// People look at the status all the time; that must not refuse a start.
+// People look at the status all the time; that must not refuse a start. Here the
+// look is still going on at the first try and over at the second.
 func TestPeekDoesNotDisturb(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
-	var stop atomic.Bool
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for !stop.Load() {
-			if _, _, err := Peek(path); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	for range 40 {
-		l, err := Acquire(expired(t), path, Holder{})
-		if err != nil {
-			t.Error(err)
-			break
-		}
-		if err := l.Release(); err != nil {
-			t.Error(err)
-		}
+	look := flock.New(path)
+	if ok, err := look.TryRLock(); err != nil || !ok {
+		t.Fatal(ok, err)
 	}
-	stop.Store(true)
-	wg.Wait()
+	asked := 0
+	ctx := askedContext{Context: expired(t), asked: func() {
+		if asked++; asked == 2 {
+			_ = look.Unlock()
+		}
+	}}
+	l, err := Acquire(ctx, path, Holder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// askedContext tells when Acquire asks whether it may go on, which is before its
+// first try and after each.
+type askedContext struct {
+	context.Context
+	asked func()
+}
+
+func (c askedContext) Err() error {
+	c.asked()
+	return c.Context.Err()
 }
 
 func TestLockExcludes(t *testing.T) {

@@ -23,7 +23,7 @@ type Variable struct {
 }
 
 // Unattended returns the variables set for every session because nobody is
-// there.
+// there. One that a person has set already keeps its value.
 func Unattended() []Variable {
 	return []Variable{
 		{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1", "a session ends when its work ends"},
@@ -39,9 +39,10 @@ func Unattended() []Variable {
 // Left in place they make a new session believe it is part of the old one.
 func nested() []string {
 	return []string{
-		"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PID",
-		"CLAUDE_CODE_SSE_PORT", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_TASK_LIST_ID",
-		"CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_EFFORT_LEVEL", "CLAUDE_EFFORT",
+		"AI_AGENT", "CLAUDECODE", "CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_CHILD_NOTES_DIR", "CLAUDE_CODE_CHILD_SESSION",
+		"CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS", "CLAUDE_CODE_MESSAGING_SOCKET",
+		"CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT",
+		"CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR",
 	}
 }
 
@@ -64,6 +65,12 @@ func Env(environ []string, id Identity) (env, notes []string) {
 		CapVar + "=" + strconv.Itoa(id.Cap),
 	}
 	for _, v := range Unattended() {
+		if given := Lookup(environ, v.Name); given != "" && v.Name != "TERM" {
+			if given != v.Value {
+				notes = append(notes, fmt.Sprintf("%s=%s is yours; autopilot would set %s (%s)", v.Name, given, v.Value, v.Why))
+			}
+			continue
+		}
 		set = append(set, v.Name+"="+v.Value)
 	}
 	taken := map[string]bool{}

@@ -201,6 +201,6 @@ func successful(f Facts, x Exit) End {
 	case !did:
 		return end(NoWork, "no tool was used and nothing was changed")
 	default:
-		return end(Completed, "completed")
+		return End{Ending: Completed}
 	}
 }

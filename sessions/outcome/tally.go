@@ -248,9 +248,7 @@ func (t *Tally) result(e stream.Event) {
 	clear(t.open)
 	clear(t.pending)
 	since := sumUsage(e.ModelUsageSince)
-	if len(e.ModelUsageSince) > 0 {
-		t.exact = true
-	}
+	t.exact = t.exact || e.ModelUsageSince != nil
 	t.seen = t.seen.Add(since)
 	t.last = sumUsage(e.ModelUsage)
 	t.f.Denials += len(e.PermissionDenials)

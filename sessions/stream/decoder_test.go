@@ -53,6 +53,7 @@ func TestLines(t *testing.T) {
 		{"text behind", `{"type":"a"} oops` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a"} oops`}},
 		{"wrong bracket", `{"type":"a"]` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a"]`}},
 		{"raw control character", "{\"type\":\"a\x01\"}\n", nil, stream.Stats{Ignored: 1, FirstIgnored: "{\"type\":\"a\x01\"}"}},
+		{"visible, then not", "oops\x1b[0m \n", nil, stream.Stats{Ignored: 1, FirstIgnored: "oops\x1b[0m "}},
 		{"wrong escape", `{"type":"\x"}` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `{"type":"\x"}`}},
 		{"no type", `{"other":1}` + "\n", []stream.Event{{}}, stream.Stats{}},
 		{"unknown type and fields", `{"type":"new","x":{"y":[1,{"type":"no"}]},"subtype":"s"}` + "\n",
@@ -121,6 +122,8 @@ func TestFields(t *testing.T) {
 		{"usage of no known shape",
 			`{"type":"result","usage":[1],"num_turns":2}`,
 			stream.Event{Type: "result", NumTurns: 2, Usage: &stream.Usage{}, Odd: "usage"}},
+		{"two of no known shape", `{"type":"result","num_turns":"x","usage":[1]}`,
+			stream.Event{Type: "result", Usage: &stream.Usage{}, Odd: "num_turns"}},
 		{"event of no known shape", `{"type":"new","event":"x","session_id":"s"}`, stream.Event{Type: "new", SessionID: "s"}},
 		{"patch of no known shape", `{"type":"system","subtype":"task_updated","task_id":"t","patch":[]}`,
 			stream.Event{Type: "system", Subtype: "task_updated", TaskID: "t", Odd: "patch"}},
@@ -133,6 +136,8 @@ func TestFields(t *testing.T) {
 			stream.Event{Type: "result", IsError: true, Odd: "result"}},
 		{"answer decoded", `{"result":"a\n\"\u00e9\ud83d\ude00\ud83dx\udc00` + "\xff" + `","structured_output": {"a": [1, "\u00e9"]} ,"type":"result"}`,
 			stream.Event{Type: "result", Result: "a\n\"é😀\uFFFDx\uFFFD\uFFFD", StructuredOutput: []byte(`{"a": [1, "\u00e9"]}`)}},
+		{"answer with halves of surrogate pairs", `{"result":"\ud83d\u00e9\ud83d\ud83d\ude00\ud83d\n\ud83d","type":"result"}`,
+			stream.Event{Type: "result", Result: "\uFFFDé\uFFFD😀\uFFFD\n\uFFFD"}},
 		{"no answer", `{"type":"result","result":null,"structured_output":null}`, stream.Event{Type: "result"}},
 		{"two answers", `{"type":"result","result":"a","result":"b","structured_output":1,"structured_output":2}`,
 			stream.Event{Type: "result", Result: "b", StructuredOutput: []byte(`2`)}},
@@ -174,6 +179,21 @@ func TestInvalidAnswer(t *testing.T) {
 		events, stats := decode(t, stream.Limits{}, []byte(line+"\n"))
 		if len(events) != 0 || stats.Ignored != 1 {
 			t.Errorf("%s: %d events, %d ignored, want 0 and 1", line, len(events), stats.Ignored)
+		}
+	}
+}
+
+// A line is not an event if a part of it that nobody would see is wrong.
+func TestInvalidWhereDropped(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 300)
+	for _, key := range []string{"other", "event", "result"} {
+		for _, wrong := range []string{"\x01", "\t", `\x`, `\u12g4`, `\u`} {
+			line := `{"` + key + `":"` + long + wrong + `"}`
+			events, stats := decode(t, stream.Limits{String: 256, Line: 4096, Result: 256}, []byte(line+"\n"))
+			if len(events) != 0 || stats.Ignored != 1 {
+				t.Errorf("%q: %d events, %d ignored, want 0 and 1", line, len(events), stats.Ignored)
+			}
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (f *filter) structure(p []byte) []byte {
 			f.key = f.depth == 1
 		case ':':
 			f.key = false
-			if f.class == value && f.depth == 1 && !f.answer.open {
+			if f.class == value && !f.answer.open {
 				f.keep(p[:i+1])
 				f.beginValue()
 				return p[i+1:]
@@ -213,7 +213,6 @@ func (f *filter) endString() {
 	if f.key && !f.cut {
 		f.class = classOf(f.out[f.start:])
 	}
-	f.key = false
 }
 
 // classOf returns the class of what follows a key of the outermost object. In

@@ -48,6 +48,7 @@ func TestCut(t *testing.T) {
 		{8, "1234😀", "1234😀"},
 		{8, "1234567\xffx", "1234567"},
 		{8, "12345678\x80", "12345678"},
+		{8, "123456\xe2axyz", "123456\xe2a"},
 		{8, `1234567\n`, `1234567`},
 		{8, `123456\n`, `123456\n`},
 		{8, `123456\n9`, `123456\n`},
@@ -78,12 +79,38 @@ func TestCut(t *testing.T) {
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 2*unreadString)
-	line := fmt.Sprintf(`{"event":{"a":"%s"},"b":"%s","tool_use_result":["%s"],"c":{"event":"%s"}}`, long, long, long, long)
-	want := fmt.Sprintf(`{"event":{"a":"%s"},"b":"%s","tool_use_result":["%s"],"c":{"event":"%s"}}`,
-		long[:unreadString], long, long[:unreadString], long)
+	format := `{"event":{"z":1,"a":"%s"},"b":"%s","tool_use_result":["event","%s"],"c":{"z":1,"event":"%s"}}`
+	line := fmt.Sprintf(format, long, long, long, long)
+	want := fmt.Sprintf(format, long[:unreadString], long, long[:unreadString], long)
 	f := filtered(Limits{String: 1000, Line: 10000, Result: 1000}, []byte(line), 100)
 	if got := string(f.out); got != want || f.cuts != 0 {
 		t.Errorf("kept %q with %d cuts, want %q with none", got, f.cuts, want)
+	}
+}
+
+// A key that is too long to be known has no part in the answer.
+func TestLongKey(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{`"result":"a"`, `"structured_output":1`, `"event":1`} {
+		line := fmt.Sprintf(`{%s,"%s":"0123456789"}`, before, strings.Repeat("k", 30))
+		f := filtered(Limits{String: 20, Line: 1000, Result: 1000}, []byte(line), 100)
+		if got, want := f.answer.text.string(false), before == `"result":"a"`; (got == "a") != want || f.class != other {
+			t.Errorf("%s: the answer is %q", line, got)
+		}
+	}
+}
+
+// After a large line the memory for it is given back.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	f := filtered(Limits{String: 1 << 20, Line: 1 << 20, Result: 1 << 20},
+		[]byte(`{"result":"a","structured_output":[1],"b":"`+strings.Repeat("x", 1<<19)+`"}`), 1<<20)
+	if len(f.out) < 1<<19 {
+		t.Fatalf("kept %d bytes, want the whole line", len(f.out))
+	}
+	f.reset()
+	if cap(f.out) > 256<<10 || f.answer.json != nil || f.answer.text.size != 0 {
+		t.Errorf("%d bytes are still there after the line, and an answer of %d", cap(f.out), f.answer.text.size)
 	}
 }
 

@@ -35,6 +35,7 @@ func layers() []string {
 func fanOutExceptions() map[string]int {
 	return map[string]int{
 		"supervisor":       18,
+		"sessions":         10, // where the parts of one session meet
 		"cmd/internal/cli": 1 << 10,
 	}
 }
@@ -53,7 +54,7 @@ func confined() map[string][]string {
 // bareGo lists the packages that may start a goroutine with a bare go
 // statement; everything else uses a WaitGroup or an errgroup.
 func bareGo() []string {
-	return []string{"sessions", "sessions/ptyrun", "supervisor"}
+	return []string{"probe", "sessions", "sessions/ptyrun", "supervisor"}
 }
 
 type source struct {

@@ -249,7 +249,7 @@ func checkLogin(ctx context.Context, path string, env, notes []string) finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "auth", "status", "--json")
+	cmd := exec.CommandContext(ctx, path, "auth", "status")
 	cmd.Env, cmd.WaitDelay = env, time.Second
 	out, err := cmd.Output()
 	var status struct {

@@ -12,6 +12,7 @@ import (
 	"autopilot/sessions"
 	"autopilot/sessions/launch"
 	"autopilot/sessions/ptyrun"
+	"autopilot/sessions/vitals"
 	"autopilot/supervisor"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/source"
@@ -126,8 +127,10 @@ func (j job) template(std Stdio, claude string) sessions.Spec {
 		Permission: j.cfg.PermissionMode, Tools: j.cfg.AllowedTools, Extra: j.extra,
 		HookCommand: launch.Quote(std.Self) + " hook agent-cap",
 		Limits: sessions.Limits{
-			Stall: j.cfg.StallTimeout, ToolStall: j.cfg.ToolStallTimeout, Session: j.cfg.SessionTimeout,
-			ExitGrace: j.cfg.ExitGrace, Judge: j.cfg.ProbeInterval, Ladder: ladder(),
+			Limits: vitals.Limits{
+				Stall: j.cfg.StallTimeout, ToolStall: j.cfg.ToolStallTimeout, Session: j.cfg.SessionTimeout, ExitGrace: j.cfg.ExitGrace,
+			},
+			Judge: j.cfg.ProbeInterval, Ladder: ladder(),
 		},
 	}
 }

@@ -154,7 +154,8 @@ func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 		return err
 	}
 	defer done()
-	warnBefore(log, std, j, s, recovered, recoverErr)
+	warnBefore(log, std, j, s)
+	warnRecovered(log, recovered, recoverErr)
 	g, err := guard.Start(std.Self, "guard", id)
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ func background(f func()) {
 	wg.Go(f)
 }
 
-// warnBefore puts into the log what a person should know tomorrow morning.
-func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup, recovered []supervisor.Recovered, recoverErr error) {
+// warnRecovered says what was left of earlier runs.
+func warnRecovered(log *slog.Logger, recovered []supervisor.Recovered, recoverErr error) {
 	for _, r := range recovered {
 		log.Warn("an earlier run was finished that had been killed", "run_id", r.RunID, "session_id", r.SessionID, "processes_ended", r.Processes)
 		if len(r.Left) > 0 {
@@ -29,6 +29,10 @@ func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup, recovered []supe
 	if recoverErr != nil {
 		log.Error("an earlier run could not be finished", "err", recoverErr.Error())
 	}
+}
+
+// warnBefore puts into the log what a person should know tomorrow morning.
+func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup) {
 	for _, n := range j.cfg.Notes {
 		log.Warn("a setting was moved to its bound", "detail", n)
 	}

@@ -81,28 +81,28 @@ func Options() []Option {
 
 func limitOptions() []Option {
 	return []Option{
-		integer("max-sessions", "5", 1, 50, "sessions to run at most", func(c *Config, n int) { c.MaxSessions = n }),
-		number("max-hours", "4.0", 0.5, 24, "hours of wall clock for the whole run; checked between sessions", func(c *Config, v float64) { c.MaxHours = v }),
-		number("confidence-threshold", "0.85", 0, 1, "confidence below which no session is started without a person", func(c *Config, v float64) { c.ConfidenceThreshold = v }),
-		integer("max-tokens", "0", 0, math.MaxInt, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) }),
-		number("max-cost-usd", "0", 0, math.MaxFloat64, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v }),
-		integer("peer-abort", "6", 0, 1000, "other Claude sessions above which a critical machine stops the run", func(c *Config, n int) { c.PeerAbort = n }),
-		number("carryover-threshold", "0.5", 0, 1, "share of a session's plan left undone above which the run stops", func(c *Config, v float64) { c.CarryoverThreshold = v }),
-		integer("agents-per-wave", "6", 0, 100, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),
+		integer("max-sessions", "5", span[int]{1, 50}, "sessions to run at most", func(c *Config, n int) { c.MaxSessions = n }),
+		number("max-hours", "4.0", span[float64]{0.5, 24}, "hours of wall clock for the whole run; checked between sessions", func(c *Config, v float64) { c.MaxHours = v }),
+		number("confidence-threshold", "0.85", span[float64]{0, 1}, "confidence below which no session is started without a person", func(c *Config, v float64) { c.ConfidenceThreshold = v }),
+		integer("max-tokens", "0", span[int]{0, math.MaxInt}, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) }),
+		number("max-cost-usd", "0", span[float64]{0, math.MaxFloat64}, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v }),
+		integer("peer-abort", "6", span[int]{0, 1000}, "other Claude sessions above which a critical machine stops the run", func(c *Config, n int) { c.PeerAbort = n }),
+		number("carryover-threshold", "0.5", span[float64]{0, 1}, "share of a session's plan left undone above which the run stops", func(c *Config, v float64) { c.CarryoverThreshold = v }),
+		integer("agents-per-wave", "6", span[int]{0, 100}, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),
 	}
 }
 
 func watchOptions() []Option {
 	const day = 24 * time.Hour
 	return []Option{
-		duration("stall-timeout", "600s", time.Second, day, "a session without event, transcript growth or CPU for this long is hung", func(c *Config, d time.Duration) { c.StallTimeout = d }),
-		duration("tool-stall-timeout", "30m", time.Second, day, "the same while a tool runs", func(c *Config, d time.Duration) { c.ToolStallTimeout = d }),
-		duration("session-timeout", "0s", 0, day, "end a session after this long; 0 is no limit", func(c *Config, d time.Duration) { c.SessionTimeout = d }),
-		duration("exit-grace", "60s", time.Second, time.Hour, "time for a session's process to exit after its last result", func(c *Config, d time.Duration) { c.ExitGrace = d }),
-		duration("limit-margin", "60s", 0, time.Hour, "wait this much longer than the reset time of a usage limit", func(c *Config, d time.Duration) { c.LimitMargin = d }),
-		duration("backoff-initial", "30s", time.Millisecond, time.Hour, "first wait after an overloaded API; it grows from there", func(c *Config, d time.Duration) { c.BackoffInitial = d }),
-		duration("backoff-max", "10m", time.Millisecond, 6*time.Hour, "longest single wait after an overloaded API", func(c *Config, d time.Duration) { c.BackoffMax = d }),
-		duration("probe-interval", "15s", 100*time.Millisecond, time.Hour, "time between two looks at the machine while a session runs", func(c *Config, d time.Duration) { c.ProbeInterval = d }),
+		duration("stall-timeout", "600s", span[time.Duration]{time.Second, day}, "a session without event, transcript growth or CPU for this long is hung", func(c *Config, d time.Duration) { c.StallTimeout = d }),
+		duration("tool-stall-timeout", "30m", span[time.Duration]{time.Second, day}, "the same while a tool runs", func(c *Config, d time.Duration) { c.ToolStallTimeout = d }),
+		duration("session-timeout", "0s", span[time.Duration]{0, day}, "end a session after this long; 0 is no limit", func(c *Config, d time.Duration) { c.SessionTimeout = d }),
+		duration("exit-grace", "60s", span[time.Duration]{time.Second, time.Hour}, "time for a session's process to exit after its last result", func(c *Config, d time.Duration) { c.ExitGrace = d }),
+		duration("limit-margin", "60s", span[time.Duration]{0, time.Hour}, "wait this much longer than the reset time of a usage limit", func(c *Config, d time.Duration) { c.LimitMargin = d }),
+		duration("backoff-initial", "30s", span[time.Duration]{time.Millisecond, time.Hour}, "first wait after an overloaded API; it grows from there", func(c *Config, d time.Duration) { c.BackoffInitial = d }),
+		duration("backoff-max", "10m", span[time.Duration]{time.Millisecond, 6 * time.Hour}, "longest single wait after an overloaded API", func(c *Config, d time.Duration) { c.BackoffMax = d }),
+		duration("probe-interval", "15s", span[time.Duration]{100 * time.Millisecond, time.Hour}, "time between two looks at the machine while a session runs", func(c *Config, d time.Duration) { c.ProbeInterval = d }),
 	}
 }
 
@@ -140,8 +140,11 @@ func one(raw []string) (string, error) {
 	return strings.TrimSpace(raw[0]), nil
 }
 
-func integer(key, def string, low, high int, help string, set func(*Config, int)) Option {
-	o := number(key, def, float64(low), float64(high), help, nil)
+// span is the bounds of an option, both within.
+type span[T any] struct{ low, high T }
+
+func integer(key, def string, in span[int], help string, set func(*Config, int)) Option {
+	o := number(key, def, span[float64]{float64(in.low), float64(in.high)}, help, nil)
 	o.apply = func(c *Config, raw []string) (string, error) {
 		s, err := one(raw)
 		if err != nil {
@@ -151,7 +154,7 @@ func integer(key, def string, low, high int, help string, set func(*Config, int)
 		if err != nil {
 			return "", err
 		}
-		n, note := clampInt(math.Floor(v), low, high)
+		n, note := clampInt(math.Floor(v), in.low, in.high)
 		if note == "" && float64(n) != v {
 			note = fmt.Sprintf("%s is rounded down to %d", s, n)
 		}
@@ -171,10 +174,10 @@ func clampInt(v float64, low, high int) (int, string) {
 	return int(v), ""
 }
 
-func number(key, def string, low, high float64, help string, set func(*Config, float64)) Option {
-	bounds := trim(low) + ".." + trim(high)
-	if high >= float64(math.MaxInt) {
-		bounds = trim(low) + " or more"
+func number(key, def string, in span[float64], help string, set func(*Config, float64)) Option {
+	bounds := trim(in.low) + ".." + trim(in.high)
+	if in.high >= float64(math.MaxInt) {
+		bounds = trim(in.low) + " or more"
 	}
 	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (string, error) {
 		s, err := one(raw)
@@ -185,7 +188,7 @@ func number(key, def string, low, high float64, help string, set func(*Config, f
 		if err != nil {
 			return "", err
 		}
-		clamped := min(max(v, low), high)
+		clamped := min(max(v, in.low), in.high)
 		set(c, clamped)
 		if clamped != v {
 			return fmt.Sprintf("%s is outside %s, using %s", s, bounds, trim(clamped)), nil
@@ -206,8 +209,8 @@ func parseNumber(s string) (float64, error) {
 	return v, nil
 }
 
-func duration(key, def string, low, high time.Duration, help string, set func(*Config, time.Duration)) Option {
-	bounds := short(low) + ".." + short(high)
+func duration(key, def string, in span[time.Duration], help string, set func(*Config, time.Duration)) Option {
+	bounds := short(in.low) + ".." + short(in.high)
 	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (string, error) {
 		s, err := one(raw)
 		if err != nil {
@@ -217,7 +220,7 @@ func duration(key, def string, low, high time.Duration, help string, set func(*C
 		if err != nil {
 			return "", err
 		}
-		clamped := min(max(d, low), high)
+		clamped := min(max(d, in.low), in.high)
 		set(c, clamped)
 		if clamped != d {
 			return fmt.Sprintf("%s is outside %s, using %s", s, bounds, short(clamped)), nil

@@ -1,0 +1,173 @@
+package vitals
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"autopilot/probe/proctree"
+	"autopilot/sessions/outcome"
+)
+
+const (
+	// maxLook is the longest time between two looks at a running session.
+	maxLook = 30 * time.Second
+	// leastLook bounds how often very short limits are checked.
+	leastLook = 20 * time.Millisecond
+	// sleepGap is how much later than planned a look may come before the
+	// machine must have been asleep.
+	sleepGap = 30 * time.Second
+	// busyShare is the share of one processor above which a session's tree is
+	// at work. An idle CLI stays far below, with its timers.
+	busyShare = 0.05
+)
+
+// Limits bound a process. Zero means no limit.
+type Limits struct {
+	Stall     time.Duration // no sign of life while the model works
+	ToolStall time.Duration // no sign of life while a tool runs
+	Session   time.Duration // the whole session, over all its processes
+	ExitGrace time.Duration // from the last result to the exit of the process
+}
+
+// Clock follows the signs of life of one process.
+type Clock struct {
+	pid         int
+	transcripts []string
+	limits      Limits
+	alive       time.Time // last sign of life of any kind
+	planned     time.Time // when the next look was due
+	resultAt    time.Time // when the last result came; zero while a turn runs
+	sample      sample
+}
+
+type sample struct {
+	at   time.Time
+	cpu  time.Duration
+	size int64
+}
+
+// Signs are what the stream says at the moment of a look.
+type Signs struct {
+	Active  time.Time // last event that counts; zero before the first
+	InTool  bool      // a tool call is open
+	Started time.Time // start of the session
+}
+
+// New starts the clock of a process. The transcripts are the files and folders
+// whose growth counts as a sign of life.
+func New(pid int, now time.Time, l Limits, transcripts []string) *Clock {
+	return &Clock{pid: pid, alive: wall(now), limits: l, transcripts: transcripts}
+}
+
+// Result notes that a result was printed: from now on only the exit is waited for.
+func (c *Clock) Result(now time.Time) { c.resultAt = wall(now) }
+
+// Working notes that a further turn began.
+func (c *Clock) Working() { c.resultAt = time.Time{} }
+
+// wall drops the monotonic reading, which stands still while a machine sleeps.
+func wall(t time.Time) time.Time { return t.Round(0) }
+
+// Look decides whether the process must be ended, and why.
+func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
+	l := c.limits
+	now = wall(now)
+	if !c.planned.IsZero() && now.Sub(c.planned) > sleepGap {
+		c.alive = now
+	}
+	if a := wall(g.Active); !g.Active.IsZero() && a.After(c.alive) {
+		c.alive = a
+	}
+	if l.Session > 0 && now.Sub(wall(g.Started)) >= l.Session {
+		return outcome.StopTimeout, fmt.Sprintf("session-timeout %v reached", l.Session)
+	}
+	if !c.resultAt.IsZero() {
+		if now.Sub(wall(c.resultAt)) >= l.ExitGrace {
+			return outcome.StopLinger, fmt.Sprintf("the process did not exit within %v after its last result", l.ExitGrace)
+		}
+		return outcome.StopNone, ""
+	}
+	limit, clock := l.Stall, "stall-timeout"
+	if g.InTool {
+		limit, clock = max(l.ToolStall, l.Stall), "tool-stall-timeout"
+	}
+	silent := now.Sub(c.alive)
+	if limit <= 0 || silent < quietBefore(limit) {
+		return outcome.StopNone, ""
+	}
+	c.takeSample(now)
+	silent = now.Sub(c.alive)
+	if silent >= limit {
+		return outcome.StopHung, fmt.Sprintf("no event, no transcript growth and no CPU for %v >= %s=%v", silent.Round(time.Second), clock, limit)
+	}
+	return outcome.StopNone, ""
+}
+
+// quietBefore is how long the stream is silent before the process tree and the
+// transcript are looked at: most sessions never get there.
+func quietBefore(limit time.Duration) time.Duration { return limit / 3 }
+
+// takeSample compares CPU time and transcript size with the sample before.
+func (c *Clock) takeSample(now time.Time) {
+	cur := sample{at: now, size: c.transcriptSize()}
+	if table, err := proctree.Take(proctree.Root); err == nil {
+		pids := []int{c.pid}
+		for _, d := range table.Descendants(c.pid) {
+			pids = append(pids, d.PID)
+		}
+		cur.cpu = table.CPU(pids...)
+	}
+	before := c.sample
+	c.sample = cur
+	if before.at.IsZero() {
+		return
+	}
+	busy := float64(cur.cpu-before.cpu) > busyShare*float64(cur.at.Sub(before.at))
+	if busy || cur.size != before.size {
+		c.alive = now
+	}
+}
+
+// Next is the time until the process has to be looked at again; at most is an
+// upper bound of the caller's, 0 for none.
+func (c *Clock) Next(now time.Time, atMost time.Duration) time.Duration {
+	d := maxLook
+	if atMost > 0 {
+		d = min(d, atMost)
+	}
+	for _, l := range []time.Duration{c.limits.Stall, c.limits.ToolStall, c.limits.Session} {
+		if l > 0 {
+			d = min(d, max(l/6, leastLook))
+		}
+	}
+	if !c.resultAt.IsZero() {
+		d = min(d, max(c.limits.ExitGrace/6, leastLook))
+	}
+	c.planned = wall(now).Add(d)
+	return d
+}
+
+func (c *Clock) transcriptSize() int64 {
+	var n int64
+	for _, name := range c.transcripts {
+		fi, err := os.Stat(name)
+		if err != nil {
+			continue
+		}
+		n += fi.Size()
+		if !fi.IsDir() {
+			continue
+		}
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if fi, err := e.Info(); err == nil {
+				n += fi.Size()
+			}
+		}
+	}
+	return n
+}

@@ -214,7 +214,7 @@ func (s *session) command(step Step, stderr *os.File) ptyrun.Command {
 		SystemPrompt: prompt.System(capNow), Settings: filepath.Join(s.Folder, settingsName), Schema: s.Schema,
 		Model: s.Model, Permission: s.Permission, AllowedTools: s.Tools, MaxBudgetUSD: s.budgetLeft(), Extra: s.Extra,
 	})
-	env, _ := launch.Env(s.Environ, launch.Identity{RunID: s.RunID, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey})
+	env, _ := launch.Env(s.Environ, launch.Identity{RunID: s.RunID, Token: s.Token, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey})
 	return ptyrun.Command{Path: s.Claude, Args: args, Dir: s.Dir, Env: env, Stdin: stdin, Stderr: stderr}
 }
 

@@ -34,6 +34,7 @@ type Limits struct {
 type Spec struct {
 	ID     ID
 	RunID  string
+	Token  string // of the run, unique on this machine
 	Dir    string // the project; working directory of the session
 	Folder string // the session's own state folder
 	Repo   repo.Repo

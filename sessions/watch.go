@@ -128,6 +128,10 @@ func (s *session) transcripts() []string {
 // end ends the process by the ladder. It returns when the process has exited.
 func (s *session) end(p *ptyrun.Process, why outcome.Stop, words string) {
 	s.stop, s.why = why, words
+	if why == outcome.StopLinger {
+		s.tally.Settle()
+		s.why = ""
+	}
 	if words != "" {
 		s.note(true, "ending the session: %s", words)
 	}

@@ -59,7 +59,7 @@ func Recover(p statedir.Project, ledgers *ledger.Ledgers) ([]Recovered, error) {
 
 func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, error) {
 	r := Recovered{RunID: s.Record.AutopilotRunID}
-	r.Processes, r.Left = reap.EndMarked(reap.Marker{Name: launch.RunVar, Value: r.RunID}, orphanGrace, orphanWithin)
+	r.Processes, r.Left = reap.EndMarked(reap.Marker{Name: launch.TokenVar, Value: s.Token}, orphanGrace, orphanWithin)
 	if s.Current != nil {
 		if err := recoverSession(folder, &s, ledgers); err != nil {
 			return r, err

@@ -24,6 +24,7 @@ type State struct {
 	Version   int        `json:"version"`
 	Finished  bool       `json:"finished"`
 	PID       int        `json:"pid"`
+	Token     string     `json:"token"` // marks every process of the run
 	Start     uint64     `json:"start"` // start stamp of the process, tells it from a later one with its pid
 	UpdatedAt time.Time  `json:"updated_at"`
 	Iteration int        `json:"iteration"`
@@ -83,7 +84,7 @@ func newState(o Options, started time.Time, verdict string) State {
 	if o.Worktree != "" {
 		rec.WorktreePath = &o.Worktree
 	}
-	return State{Version: StateVersion, PID: os.Getpid(), Start: start, Record: rec}
+	return State{Version: StateVersion, PID: os.Getpid(), Start: start, Token: o.Session.Token, Record: rec}
 }
 
 // save writes the state of the run durably.

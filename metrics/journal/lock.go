@@ -38,12 +38,12 @@ func (w *Writer) open() error {
 	if !info.Mode().IsRegular() {
 		return errors.New("not a regular file")
 	}
-	real, err := filepath.EvalSymlinks(w.path)
+	resolved, err := filepath.EvalSymlinks(w.path)
 	if err != nil {
 		return err
 	}
 	// Also when the file was there: who created it may have died before the sync.
-	return w.ops.syncDir(filepath.Dir(real))
+	return w.ops.syncDir(filepath.Dir(resolved))
 }
 
 // lock takes the exclusive lock on the file that path names at that time, and

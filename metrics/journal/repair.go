@@ -132,15 +132,15 @@ func inspect(r io.ReaderAt, size int64) (keep int64, whole bool, err error) {
 // setAside copies the bytes from keep to size into a file of their own and cuts
 // them off. They are on the disk there before they go here.
 func (w *Writer) setAside(keep, size int64) error {
-	real, err := filepath.EvalSymlinks(w.path)
+	resolved, err := filepath.EvalSymlinks(w.path)
 	if err != nil {
 		return fmt.Errorf("set torn end aside: %w", err)
 	}
 	part := io.NewSectionReader(w.f, keep, size-keep)
-	if err := w.copyOut(real+".torn-", part); err != nil {
+	if err := w.copyOut(resolved+".torn-", part); err != nil {
 		return fmt.Errorf("set torn end aside: %w", err)
 	}
-	if err := w.ops.syncDir(filepath.Dir(real)); err != nil {
+	if err := w.ops.syncDir(filepath.Dir(resolved)); err != nil {
 		return fmt.Errorf("set torn end aside: %w", err)
 	}
 	if err := w.ops.truncate(w.f, keep); err != nil {

@@ -107,8 +107,8 @@ func TestSymlinkAndModeAreKept(t *testing.T) {
 	t.Parallel()
 	for _, existing := range []bool{true, false} {
 		dir := t.TempDir()
-		real, path := filepath.Join(dir, "sub", "real"), filepath.Join(dir, "j")
-		if err := os.Mkdir(filepath.Dir(real), 0o700); err != nil {
+		resolved, path := filepath.Join(dir, "sub", "real"), filepath.Join(dir, "j")
+		if err := os.Mkdir(filepath.Dir(resolved), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Symlink("sub/real", path); err != nil {
@@ -117,8 +117,8 @@ func TestSymlinkAndModeAreKept(t *testing.T) {
 		wantMode := os.FileMode(0o640)
 		if existing {
 			wantMode = 0o604
-			write(t, real, "{}\n{\"a")
-			if err := os.Chmod(real, wantMode); err != nil {
+			write(t, resolved, "{}\n{\"a")
+			if err := os.Chmod(resolved, wantMode); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -127,14 +127,14 @@ func TestSymlinkAndModeAreKept(t *testing.T) {
 		if got, err := os.Readlink(path); err != nil || got != "sub/real" {
 			t.Errorf("link = %q, %v", got, err)
 		}
-		if info, err := os.Stat(real); err != nil || info.Mode() != wantMode {
+		if info, err := os.Stat(resolved); err != nil || info.Mode() != wantMode {
 			t.Errorf("mode = %v, %v, want %v", info.Mode(), err, wantMode)
 		}
-		if got := lines(t, real); got[len(got)-1] != `{"b":1}` {
+		if got := lines(t, resolved); got[len(got)-1] != `{"b":1}` {
 			t.Errorf("lines = %q", got)
 		}
 		if existing {
-			if diff := cmp.Diff([]string{`{"a`}, torn(t, real)); diff != "" {
+			if diff := cmp.Diff([]string{`{"a`}, torn(t, resolved)); diff != "" {
 				t.Errorf("beside the file itself: %s", diff)
 			}
 		}

@@ -155,12 +155,12 @@ func realSteps() steps {
 }
 
 func replaceWith(do steps, path string, data []byte) (err error) {
-	real, err := target(path)
+	resolved, err := target(path)
 	if err != nil {
 		return fmt.Errorf("replace %s: %w", path, err)
 	}
 	mode := newFileMode
-	switch info, err := os.Stat(real); {
+	switch info, err := os.Stat(resolved); {
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("replace %s: not a regular file", path)
 	case err == nil:
@@ -168,9 +168,9 @@ func replaceWith(do steps, path string, data []byte) (err error) {
 	case !errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("replace %s: %w", path, err)
 	}
-	dir := filepath.Dir(real)
+	dir := filepath.Dir(resolved)
 	// Without a folder of its own renameio would take one from TMPDIR.
-	p, err := renameio.NewPendingFile(real, renameio.WithTempDir(dir), renameio.WithStaticPermissions(mode))
+	p, err := renameio.NewPendingFile(resolved, renameio.WithTempDir(dir), renameio.WithStaticPermissions(mode))
 	if err != nil {
 		return Full(path, fmt.Errorf("replace %s: %w", path, err))
 	}

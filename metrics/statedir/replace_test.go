@@ -53,11 +53,11 @@ func TestReplaceKeepsModeAndLink(t *testing.T) {
 			if err := Replace(path, []byte("new")); err != nil {
 				t.Fatal(err)
 			}
-			real := filepath.Join(dir, tt.file)
-			if got := read(t, real); got != "new" {
+			resolved := filepath.Join(dir, tt.file)
+			if got := read(t, resolved); got != "new" {
 				t.Errorf("content = %q", got)
 			}
-			if got := mode(t, real); got != tt.mode {
+			if got := mode(t, resolved); got != tt.mode {
 				t.Errorf("mode = %v, want %v", got, tt.mode)
 			}
 			if got, _ := os.Readlink(path); got != tt.link {

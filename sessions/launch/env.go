@@ -9,7 +9,8 @@ import (
 
 // Names of the variables that a session and everything it starts carries.
 const (
-	RunVar     = "AUTOPILOT_RUN_ID"          // the run; also the join in the ledgers
+	RunVar     = "AUTOPILOT_RUN_ID"          // the run; the join in the ledgers
+	TokenVar   = "AUTOPILOT_RUN_TOKEN"       // the run, unique on the machine: run ids are unique in a repository only
 	SessionVar = "AUTOPILOT_SESSION_ID"      // the session; how its processes are recognised
 	CapVar     = "AUTOPILOT_AGENTS_PER_WAVE" // the cap when the session started
 )
@@ -51,6 +52,7 @@ const apiKeyVar = "ANTHROPIC_API_KEY"
 // Identity is what a session's environment says about where it belongs.
 type Identity struct {
 	RunID     string
+	Token     string
 	SessionID string
 	Cap       int
 	UseAPIKey bool
@@ -61,6 +63,7 @@ type Identity struct {
 func Env(environ []string, id Identity) (env, notes []string) {
 	set := []string{
 		RunVar + "=" + id.RunID,
+		TokenVar + "=" + id.Token,
 		SessionVar + "=" + id.SessionID,
 		CapVar + "=" + strconv.Itoa(id.Cap),
 	}

@@ -64,6 +64,7 @@ type Tally struct {
 	seen    Usage                // share of this process by its results
 	last    Usage                // model usage of the last result of this process
 	exact   bool                 // the CLI prints the share since the last result
+	settled bool                 // what comes now is only the end of a process that lingered
 }
 
 type edit struct{ agent, file string }
@@ -84,7 +85,7 @@ func NewTally() *Tally {
 
 func (t *Tally) begin() {
 	t.pending, t.edits, t.open = map[string]time.Time{}, map[string]edit{}, map[string]Usage{}
-	t.request, t.seen, t.last, t.exact = "", Usage{}, Usage{}, false
+	t.request, t.seen, t.last, t.exact, t.settled = "", Usage{}, Usage{}, false, false
 	t.f.Result, t.f.AnsweredTurns, t.f.RateLimit, t.f.APIError, t.f.Init = nil, 0, nil, "", false
 }
 
@@ -95,6 +96,14 @@ func (t *Tally) NextProcess() {
 	defer t.mu.Unlock()
 	t.f.Earlier = t.usageLocked()
 	t.begin()
+}
+
+// Settle keeps the current process's last result as its answer: an interrupt
+// that only ends a lingering process makes the CLI print another one.
+func (t *Tally) Settle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settled = true
 }
 
 // Observe counts one event and says what it means.
@@ -258,7 +267,7 @@ func (t *Tally) result(e stream.Event) {
 	t.f.AnsweredTurns += e.NumTurns
 	// The answer is in the last result of a turn; a later one without turns
 	// only says that a background task ended.
-	if t.f.Result == nil || e.NumTurns > 0 || e.IsError {
+	if !t.settled && (t.f.Result == nil || e.NumTurns > 0 || e.IsError) {
 		t.f.Result = &e
 	}
 }

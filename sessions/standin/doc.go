@@ -40,6 +40,7 @@
 //	linger DUR               stay after the last result
 //	crash                    kill itself
 //	exit CODE                end at once with a status
+//	refuse TEXT              as the first line: do not start, with TEXT on stderr
 //
 // A section that ends without result, exit or crash prints a success.
 package standin

@@ -60,6 +60,10 @@ func Main(p Process) int {
 	if code, ok := s.open(); !ok {
 		return code
 	}
+	if len(script) > 0 && strings.HasPrefix(script[0], "refuse ") {
+		fmt.Fprintln(p.Stderr, strings.TrimPrefix(script[0], "refuse "))
+		return 1
+	}
 	s.watchSignals(script)
 	s.emitInit()
 	for _, line := range script {

@@ -17,9 +17,9 @@ type Limits struct {
 	// Line is how much is kept of a line besides the answer; a line beyond it
 	// is not decoded. Default 4 MiB.
 	Line int
-	// Result is how much is kept of the answer: of the value of the top-level
-	// key result, and again of that of structured_output. Strings in them are
-	// cut only when it is used up. Default 8 MiB.
+	// Result is how much is kept of the answer: of the text of the top-level
+	// key result, which is cut there, and again of the value of
+	// structured_output, which is left out if it is longer. Default 8 MiB.
 	Result int
 }
 

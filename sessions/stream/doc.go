@@ -10,18 +10,20 @@
 // The events depend on the bytes alone, never on how they were cut into
 // pieces: a piece may end inside an escape sequence or a UTF-8 character.
 //
-// Memory is bounded by [Limits], whatever is printed. While a line arrives,
-// each string in it is cut to a number of bytes, at the boundary of a character
-// and of an escape sequence, so that what is left of a valid line is a valid
-// line. The answer of a session (the values of the top-level keys result and
-// structured_output) has a larger limit of its own, wherever in the line it
-// stands. A line that is too long even so is reported by an Event without
-// contents.
+// Memory is bounded by [Limits], whatever is printed. While a line arrives, each
+// string in it is cut to a number of bytes, at the boundary of a character and
+// of an escape sequence, so that what is left of a valid line is a valid line.
+// Strings under the keys event and tool_use_result, which no field of an Event
+// holds, are cut to 256 bytes. The answer of a session, that is the values of
+// the top-level keys result and structured_output, has a larger limit of its
+// own, wherever in the line it stands. A line that is too long even so is
+// reported by an Event without contents.
 //
-// A line counts as an event only if all of it is valid JSON, the parts that
-// were not kept included, in the sense of encoding/json: broken UTF-8 is
-// replaced, of duplicate keys the last wins, a raw control character or a
-// missing bracket is an error.
+// A line counts as an event only if all of it is valid JSON in the sense of
+// encoding/json: broken UTF-8 is replaced, of duplicate keys the last wins, a
+// raw control character or a missing bracket is an error. That goes for the
+// parts of strings that are cut off, too. Only of a structured_output beyond its
+// limit no more is checked than its strings and the number of its brackets.
 //
 // Events of unknown type and fields of unknown name are not errors: the event
 // is passed on with what is known of it. A known field of another type than

@@ -43,7 +43,8 @@ type Event struct {
 	// Cut counts the strings of the line that were shortened, also of those
 	// that no field holds.
 	Cut int `json:"-"`
-	// AnswerCut is set when Result or StructuredOutput is not whole.
+	// AnswerCut is set when Result is not whole or StructuredOutput, being too
+	// long, is left out.
 	AnswerCut bool `json:"-"`
 	// Odd names a field of another type than expected, which was left empty.
 	Odd string `json:"-"`

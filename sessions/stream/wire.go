@@ -58,7 +58,6 @@ type wireStream struct {
 func (w *wire) unmarshal(line []byte) bool {
 	err := json.Unmarshal(line, w)
 	if isOdd(err) {
-		*w.Event = Event{}
 		*w = wire{Event: w.Event}
 		w.unmarshalPieces(line)
 	} else if err != nil {

@@ -31,9 +31,9 @@ func hookCommand(std Stdio) *cobra.Command {
 // guardCommand is the process that outlives a supervisor that was killed.
 func guardCommand(std Stdio) *cobra.Command {
 	return &cobra.Command{
-		Use: "guard RUN-ID", Short: "End what is left of a run when its supervisor dies", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "guard TOKEN", Short: "End what is left of a run when its supervisor dies", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			guard.Main(std.In, reap.Marker{Name: launch.RunVar, Value: args[0]})
+			guard.Main(std.In, reap.Marker{Name: launch.TokenVar, Value: args[0]})
 			return nil
 		},
 	}

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/probe"
 	"autopilot/probe/proctree"
 	"autopilot/sessions"
 	"autopilot/sessions/launch"
@@ -24,6 +27,7 @@ type job struct {
 	goal   string
 	extra  []string // handed to claude as it is
 	source supervisor.Source
+	probe  func(context.Context) probe.Snapshot
 }
 
 // newJob checks everything that can be checked without starting anything.
@@ -51,7 +55,34 @@ func newJob(c *cobra.Command, std Stdio, flags []config.Value, args []string) (j
 	if j.source, err = j.chooseSource(); err != nil {
 		return j, err
 	}
+	if j.probe, err = chooseProbe(c, std); err != nil {
+		return j, err
+	}
 	return j, j.checkPermissions(std)
+}
+
+// chooseProbe measures this machine, or rehearses with the snapshot in a file,
+// which is read anew each time.
+func chooseProbe(c *cobra.Command, std Stdio) (func(context.Context) probe.Snapshot, error) {
+	file, err := c.Flags().GetString("snapshot")
+	if err != nil || file == "" {
+		return takeSnapshot, err
+	}
+	if _, err := readSnapshot(std, file); err != nil {
+		return nil, err
+	}
+	return func(context.Context) probe.Snapshot {
+		s, err := readSnapshot(std, file)
+		if err != nil {
+			return probe.Snapshot{Absent: []probe.Absence{{Signal: "snapshot", Reason: err.Error()}}}
+		}
+		s.TakenAt = time.Now()
+		return s
+	}, nil
+}
+
+func addSnapshotFlag(c *cobra.Command) {
+	c.Flags().String("snapshot", "", "rehearse with the machine's state in `FILE` (as 'probe --snapshot') instead of measuring it")
 }
 
 func (j job) chooseSource() (supervisor.Source, error) {

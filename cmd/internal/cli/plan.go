@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -56,6 +55,7 @@ func planCommand(std Stdio) *cobra.Command {
 		Long: "Print, for each planned iteration, the mode with its confidence and the reason, the tier of the\nmachine with the signal that decided it, the prompts, and every limit with its origin. The same as\n'autopilot run --dry-run'.",
 	}
 	collect := addOptions(c)
+	addSnapshotFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		j, err := newJob(c, std, collect(), args)
@@ -82,7 +82,7 @@ func printPlan(ctx context.Context, std Stdio, j job, asJSON bool) error {
 func makePlan(ctx context.Context, std Stdio, j job) plan {
 	p := plan{
 		Repository: j.repo.Top, Source: j.source.Name(), Goal: j.goal, DryRun: true,
-		Machine:  probe.Take(ctx, probe.Options{Self: os.Getpid()}),
+		Machine:  j.probe(ctx),
 		Settings: j.cfg.Settings, Environment: launch.Unattended(), Notes: append([]string{}, j.cfg.Notes...),
 	}
 	claude, err := findClaude(j.cfg.Claude)

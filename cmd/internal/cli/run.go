@@ -11,11 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
-	"autopilot/probe"
 	"autopilot/sessions"
 	"autopilot/sessions/guard"
 	"autopilot/sessions/launch"
@@ -50,6 +50,7 @@ it at once. 'autopilot stop' lets the current session finish.`,
 			"  autopilot run --source lifecycle --max-hours 8\n  autopilot run \"...\" -- --max-turns 40",
 	}
 	collect := addOptions(c)
+	addSnapshotFlag(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print what would be done; start and write nothing")
 	c.Flags().BoolVar(&f.json, "json", false, "print the run's record (or the plan) as JSON")
 	c.Flags().BoolVar(&f.exitZero, "exit-zero", false, "exit 0 however the run ended, for cron")
@@ -156,11 +157,12 @@ func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 	defer done()
 	warnBefore(log, std, j, s)
 	warnRecovered(log, recovered, recoverErr)
-	g, err := guard.Start(std.Self, "guard", id)
+	token := uuid.NewString()
+	g, err := guard.Start(std.Self, "guard", token)
 	if err != nil {
 		return err
 	}
-	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, ledgers: ledgers, log: log, live: live, guard: g})
+	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, token: token, folder: folder, branch: branch, ledgers: ledgers, log: log, live: live, guard: g})
 	if gerr := g.Close(); gerr != nil {
 		log.Warn("the guard did not end well", "err", gerr.Error())
 	}
@@ -184,6 +186,7 @@ func enoughDisk(j job, p statedir.Project) error {
 type wiring struct {
 	setup      runSetup
 	id, folder string
+	token      string // marks every process of the run
 	branch     string
 	ledgers    *ledger.Ledgers
 	log        *slog.Logger
@@ -196,12 +199,11 @@ func supervise(ctx context.Context, std Stdio, j job, w wiring) (supervisor.Outc
 	defer stop()
 	spec := j.template(std, w.setup.claude)
 	spec.Sweeper = reap.NewSweeper(w.guard.PID())
-	spec.Kill = kill
+	spec.Kill, spec.Token = kill, w.token
 	return supervisor.Run(ctx, supervisor.Options{
 		RunID: w.id, Version: version(), Goal: j.goal, Branch: w.branch, Worktree: j.worktree(), Source: j.source,
 		Limits: j.limits(), Waits: j.waits(), Session: spec, AgentsFor: j.cfg.AgentsFor,
-		Probe: func(ctx context.Context) probe.Snapshot { return probe.Take(ctx, probe.Options{Self: os.Getpid()}) },
-		Run:   sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.show,
+		Probe: j.probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.show,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) }, Poke: poke,
 	})
 }

@@ -3,28 +3,37 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"autopilot/metrics/ledger"
 	"autopilot/probe/proctree"
-	"autopilot/sessions/launch"
 	"autopilot/sessions/messagesapi"
 )
+
+// patience bounds everything a test waits for. It is far above what a loaded
+// machine needs, and below the time limit of the whole suite.
+const patience = 90 * time.Second
 
 // binary is the program under test, built once.
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(mcpVar) != "" {
+		serveMCP()
+	}
 	dir, err := os.MkdirTemp("", "autopilot-e2e-")
 	if err != nil {
 		panic(err)
@@ -38,17 +47,32 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// eachVersion runs a test with every pinned version of the CLI.
+// eachVersion runs a test with every pinned version of the CLI, beside other
+// tests.
 func eachVersion(t *testing.T, test func(*testing.T, string)) {
 	t.Helper()
+	t.Parallel()
+	versions(t, func(t *testing.T, claude string) {
+		t.Parallel()
+		test(t, claude)
+	})
+}
+
+// eachVersionAlone does so while no other test runs.
+func eachVersionAlone(t *testing.T, test func(*testing.T, string)) {
+	t.Helper()
+	versions(t, test)
+}
+
+func versions(t *testing.T, test func(*testing.T, string)) {
+	t.Helper()
 	base := os.Getenv("AUTOPILOT_E2E_CLI")
-	versions := strings.Fields(os.Getenv("AUTOPILOT_E2E_VERSIONS"))
-	if base == "" || len(versions) == 0 {
+	all := strings.Fields(os.Getenv("AUTOPILOT_E2E_VERSIONS"))
+	if base == "" || len(all) == 0 {
 		t.Fatal("AUTOPILOT_E2E_CLI and AUTOPILOT_E2E_VERSIONS are not set; run 'make e2e'")
 	}
-	for _, v := range versions {
+	for _, v := range all {
 		t.Run(v, func(t *testing.T) {
-			t.Parallel()
 			path, err := filepath.Abs(filepath.Join(base, v, "claude"))
 			if err != nil {
 				t.Fatal(err)
@@ -58,13 +82,17 @@ func eachVersion(t *testing.T, test func(*testing.T, string)) {
 	}
 }
 
-// lab is a scratch repository, a home and an API for one test.
+// lab is a scratch repository, a home and an API for one test. Its branch has a
+// name of its own, and so have its runs.
 type lab struct {
 	t      *testing.T
 	claude string
+	base   string
 	repo   string
 	home   string
+	branch string
 	env    []string
+	flags  []string // of every run
 	api    *messagesapi.Server
 }
 
@@ -74,7 +102,10 @@ func newLab(t *testing.T, claude string, script messagesapi.Script) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, claude: claude, repo: filepath.Join(base, "repo"), home: filepath.Join(base, "home")}
+	l := &lab{
+		t: t, claude: claude, base: base, repo: filepath.Join(base, "repo"), home: filepath.Join(base, "home"),
+		branch: "lab-" + strings.ToLower(rand.Text()[:8]), flags: []string{"--use-api-key"},
+	}
 	for _, d := range []string{l.repo, l.home} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -82,26 +113,67 @@ func newLab(t *testing.T, claude string, script messagesapi.Script) *lab {
 	}
 	l.api = messagesapi.Start(t, script)
 	l.env = append(messagesapi.Env(l.home, l.api.URL()), "GIT_CONFIG_GLOBAL="+filepath.Join(l.home, ".gitconfig"), "GIT_CONFIG_NOSYSTEM=1")
-	l.write(".gitignore", ".orchestrator/\n")
-	config := "[user]\n\tname = e2e\n\temail = e2e@example.org\n[init]\n\tdefaultBranch = main\n"
+	config := "[user]\n\tname = e2e\n\temail = e2e@example.org\n"
 	if err := os.WriteFile(filepath.Join(l.home, ".gitconfig"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l.git("init", "-q")
-	l.git("add", ".")
-	l.git("commit", "-q", "-m", "start")
+	l.git("init", "-q", "-b", l.branch)
+	l.write(".gitignore", ".orchestrator/\nmark-*\n")
+	l.commit("start")
+	t.Cleanup(l.end)
 	return l
 }
 
+// end ends what a failed test left behind.
+func (l *lab) end() {
+	for _, p := range l.processes() {
+		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+	}
+	// What is dying still writes into the folders that the test is about to remove.
+	deadline := time.Now().Add(patience)
+	for len(l.processes()) > 0 && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// withToken authenticates as a subscription, with a token instead of a key.
+func (l *lab) withToken() {
+	l.flags = nil
+	l.unset("ANTHROPIC_API_KEY")
+	l.set("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-fake")
+}
+
+func (l *lab) set(name, value string) {
+	l.unset(name)
+	l.env = append(l.env, name+"="+value)
+}
+
+func (l *lab) unset(name string) {
+	l.env = slices.DeleteFunc(l.env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}
+
+// path is the absolute path of a file in the repository.
+func (l *lab) path(name string) string { return filepath.Join(l.repo, name) }
+
 func (l *lab) write(name, text string) {
 	l.t.Helper()
-	path := filepath.Join(l.repo, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(l.path(name)), 0o755); err != nil {
 		l.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(l.path(name), []byte(text), 0o644); err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+func (l *lab) exists(name string) bool {
+	_, err := os.Stat(l.path(name))
+	return err == nil
+}
+
+func (l *lab) commit(message string) {
+	l.t.Helper()
+	l.git("add", "-A")
+	l.git("commit", "-q", "-m", message)
 }
 
 func (l *lab) git(args ...string) string {
@@ -115,19 +187,20 @@ func (l *lab) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// ended is what a finished run of the program left.
+// ended is what a finished command left.
 type ended struct {
 	code   int
 	stdout string
 	stderr string
 }
 
-// command prepares the program with the lab's environment.
-func (l *lab) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
-	cmd.Dir, cmd.Env = l.repo, l.env
-	return cmd
+// started is a command that runs.
+type started struct {
+	cmd            *exec.Cmd
+	stdout, stderr *bytes.Buffer
 }
+
+func (s *started) signal(sig syscall.Signal) { _ = s.cmd.Process.Signal(sig) }
 
 // run runs 'autopilot run' to its end.
 func (l *lab) run(args ...string) ended {
@@ -135,15 +208,20 @@ func (l *lab) run(args ...string) ended {
 	return l.finish(l.start(args...))
 }
 
-type started struct {
-	cmd            *exec.Cmd
-	stdout, stderr *bytes.Buffer
-}
-
+// start starts 'autopilot run'.
 func (l *lab) start(args ...string) *started {
 	l.t.Helper()
-	s := &started{cmd: l.command(append([]string{"run", "--claude", l.claude, "--use-api-key", "--allow-nested"}, args...)...),
-		stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	return l.command(slices.Concat([]string{"run", "--claude", l.claude, "--allow-nested"}, l.flags, args)...)
+}
+
+// command starts any command of the program in the lab. It is killed when it
+// takes too long.
+func (l *lab) command(args ...string) *started {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	l.t.Cleanup(cancel)
+	s := &started{cmd: exec.CommandContext(ctx, binary, args...), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	s.cmd.Dir, s.cmd.Env, s.cmd.WaitDelay = l.repo, l.env, time.Second
 	s.cmd.Stdout, s.cmd.Stderr = s.stdout, s.stderr
 	if err := s.cmd.Start(); err != nil {
 		l.t.Fatal(err)
@@ -155,44 +233,45 @@ func (l *lab) finish(s *started) ended {
 	l.t.Helper()
 	err := s.cmd.Wait()
 	if _, exit := errors.AsType[*exec.ExitError](err); err != nil && !exit {
-		l.t.Fatal(err)
+		l.t.Errorf("wait for %v: %v", s.cmd.Args, err)
 	}
 	e := ended{code: s.cmd.ProcessState.ExitCode(), stdout: s.stdout.String(), stderr: s.stderr.String()}
 	l.t.Logf("exit %d\n%s%s", e.code, e.stdout, e.stderr)
+	if strings.Contains(e.stderr, "DATA RACE") {
+		l.t.Error("the race detector spoke up")
+	}
 	return e
 }
 
 // runs and sessions are the two ledgers.
-func (l *lab) runs() []ledger.Run {
-	return lines[ledger.Run](l.t, filepath.Join(l.repo, ".orchestrator/metrics", ledger.RunsFile))
-}
+func (l *lab) runs() []ledger.Run { return lines[ledger.Run](l.t, l.ledger(ledger.RunsFile)) }
 
 func (l *lab) sessions() []ledger.Session {
-	return lines[ledger.Session](l.t, filepath.Join(l.repo, ".orchestrator/metrics", ledger.SessionsFile))
+	return lines[ledger.Session](l.t, l.ledger(ledger.SessionsFile))
+}
+
+func (l *lab) ledger(name string) string {
+	return filepath.Join(l.repo, ".orchestrator", "metrics", name)
 }
 
 func lines[T any](t *testing.T, name string) []T {
 	t.Helper()
-	f, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var out []T
-	r := bufio.NewReader(f)
-	for {
-		line, err := r.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			var v T
-			if jerr := json.Unmarshal(line, &v); jerr != nil {
-				t.Fatalf("%s: %v: %q", name, jerr, line)
-			}
-			out = append(out, v)
-		}
-		if err != nil {
-			return out
-		}
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		t.Errorf("%s does not end with a newline", name)
 	}
+	var out []T
+	for line := range bytes.Lines(data) {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatalf("%s: %v: %q", name, err, line)
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // oneRun asserts that there is exactly one run record and returns it.
@@ -205,25 +284,71 @@ func (l *lab) oneRun() ledger.Run {
 	return all[0]
 }
 
-// nothingLeft asserts that no process of the run lives any more.
-func (l *lab) nothingLeft(runID string) {
+// oneSession asserts that there is exactly one session record and returns it.
+func (l *lab) oneSession() ledger.Session {
 	l.t.Helper()
-	left, err := proctree.WithEnv(launch.RunVar, runID)
-	if err != nil {
-		l.t.Fatal(err)
+	all := l.sessions()
+	if len(all) != 1 {
+		l.t.Fatalf("%d session records, want 1", len(all))
 	}
-	for _, pid := range left {
-		p, err := proctree.Read(proctree.Root, pid)
-		if err == nil && !p.Dead() {
-			l.t.Errorf("process %d (%s, state %c) of run %s is still there", pid, p.Comm, p.State, runID)
+	return all[0]
+}
+
+// stateFile is the path of a file in the state folder of the only session of
+// the only run.
+func (l *lab) stateFile(name string) string {
+	l.t.Helper()
+	found, err := filepath.Glob(filepath.Join(l.home, ".local/state/autopilot/projects/*/runs/*/sessions/*", name))
+	if err != nil || len(found) != 1 {
+		l.t.Fatalf("%d files %s in the state folders, want 1 (%v)", len(found), name, err)
+	}
+	return found[0]
+}
+
+// processes are all living processes of the lab: those that have its home in
+// their environment, and those that work in its folders.
+func (l *lab) processes() []proctree.Process {
+	pids, err := proctree.WithEnv("HOME", l.home)
+	if err != nil {
+		l.t.Error(err)
+	}
+	table, err := proctree.Take(proctree.Root)
+	if err != nil {
+		l.t.Error(err)
+	}
+	for p := range table.All() {
+		dir, err := os.Readlink(fmt.Sprintf("%s/%d/cwd", proctree.Root, p.PID))
+		if err == nil && strings.HasPrefix(dir, l.base) {
+			pids = append(pids, p.PID)
 		}
+	}
+	slices.Sort(pids)
+	var alive []proctree.Process
+	for _, pid := range slices.Compact(pids) {
+		if p, err := proctree.Read(proctree.Root, pid); err == nil && !p.Dead() && pid != os.Getpid() {
+			alive = append(alive, p)
+		}
+	}
+	return alive
+}
+
+// named are the living processes of the lab with one short name.
+func (l *lab) named(comm string) []proctree.Process {
+	return slices.DeleteFunc(l.processes(), func(p proctree.Process) bool { return p.Comm != comm })
+}
+
+// nothingLeft asserts that no process of the lab lives any more.
+func (l *lab) nothingLeft() {
+	l.t.Helper()
+	for _, p := range l.processes() {
+		l.t.Errorf("process %d (%s, state %c, parent %d) is still there", p.PID, p.Comm, p.State, p.PPID)
 	}
 }
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !holds() {
 		if time.Now().After(deadline) {
 			t.Fatalf("did not come about: %s", what)
@@ -232,16 +357,41 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// report is the structured report of a goal session.
-func report(planned, completed, next []string) map[string]any {
-	if next == nil {
-		next = []string{}
-	}
-	return map[string]any{"planned": planned, "completed": completed, "carried_over": []string{}, "summary": "did " + strings.Join(completed, ", "),
-		"next_steps": next, "needs_person": ""}
+// want are the facts of a run with one outcome that most tests ask about.
+type want struct {
+	code       int
+	killSwitch string // empty for none
+	cause      string // empty for the kill-switch
+	endings    string
+	completed  int
 }
 
-func endingOf(r ledger.Run) string {
+// check asserts them, and that nothing of the run is left.
+func (l *lab) check(e ended, w want) ledger.Run {
+	l.t.Helper()
+	r := l.oneRun()
+	if w.cause == "" {
+		w.cause = w.killSwitch
+	}
+	got := want{code: e.code, killSwitch: deref(r.KillSwitch), cause: r.ExitCause, endings: endingsOf(r), completed: r.IterationsCompleted}
+	if got != w {
+		l.t.Errorf("run ended as %+v, want %+v", got, w)
+	}
+	if r.ExitCode != e.code {
+		l.t.Errorf("the record says exit code %d, it was %d", r.ExitCode, e.code)
+	}
+	l.nothingLeft()
+	return r
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func endingsOf(r ledger.Run) string {
 	var out []string
 	for _, e := range r.Endings {
 		out = append(out, e.Ending)

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,7 @@ const (
 	sweepTime    = 5 * time.Second
 	drainTime    = 2 * time.Second
 	gitTime      = 30 * time.Second
+	freshState   = time.Second // what git said this long ago still holds
 	stderrInWord = 200 // bytes of stderr that explain a failed start
 )
 
@@ -40,6 +42,7 @@ type session struct {
 	life    *vitals.Clock
 	pid     int
 	notices noticeBoard
+	early   *earlyState
 	stop    outcome.Stop // why we ended the current process
 	why     string       // the numbers behind it
 }
@@ -62,10 +65,25 @@ func Run(ctx context.Context, spec Spec, beat func(Progress)) (Result, error) {
 		return s.res, err
 	}
 	s.settle()
-	if err := statedir.ReplaceJSON(ResultPath(s.Folder), s.res); err != nil {
-		return s.res, fmt.Errorf("record session: %w", err)
+	return s.res, s.keepResult()
+}
+
+// keepResult writes the result to the session's folder. It survives the death of
+// the supervisor; it is not synced, because a power cut before the ledger has it
+// only means that the session is recorded as cut off.
+func (s *session) keepResult() error {
+	data, err := json.MarshalIndent(s.res, "", "  ")
+	if err != nil {
+		return fmt.Errorf("record session: %w", err)
 	}
-	return s.res, nil
+	tmp := ResultPath(s.Folder) + ".tmp"
+	if err := os.WriteFile(tmp, data, 0o600); err != nil {
+		return statedir.Full(s.Folder, fmt.Errorf("record session: %w", err))
+	}
+	if err := os.Rename(tmp, ResultPath(s.Folder)); err != nil {
+		return fmt.Errorf("record session: %w", err)
+	}
+	return nil
 }
 
 // finished returns the result of a session that was run before.
@@ -116,6 +134,10 @@ func (s *session) prepare() error {
 
 func (s *session) stateBefore(ctx context.Context) {
 	if s.res.before != nil {
+		return
+	}
+	if p := s.Previous; p != nil && p.after != nil && time.Since(p.EndedAt) < freshState {
+		s.res.before, s.res.Branch = p.after, p.after.Branch
 		return
 	}
 	st, err := s.Repo.State(ctx)
@@ -232,9 +254,13 @@ func (s *session) measure(ctx context.Context) {
 	if s.res.before == nil {
 		return
 	}
+	if s.tally.Facts().ToolUses == 0 { // nothing that could have changed a file
+		s.res.after, s.res.Measured = s.res.before, true
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitTime)
 	defer cancel()
-	after, err := s.Repo.State(ctx)
+	after, err := s.stateAfter(ctx)
 	var c repo.Change
 	if err == nil {
 		c, err = s.Repo.Changed(ctx, *s.res.before, after, s.Ignore...)
@@ -244,6 +270,50 @@ func (s *session) measure(ctx context.Context) {
 		return
 	}
 	s.res.Files, s.res.Commits, s.res.Branch, s.res.Measured = c.Files, c.Commits, after.Branch, true
+	s.res.after = &after
+}
+
+// stateAfter is what the work tree looks like now. It was asked for when the
+// result came, while the process was still on its way out; that answer holds when
+// nothing happened since.
+func (s *session) stateAfter(ctx context.Context) (repo.State, error) {
+	if early := s.early; early != nil {
+		s.early = nil
+		<-early.done
+		if early.err == nil && early.events == s.tally.Facts().Events && s.res.Swept == early.swept {
+			return early.state, nil
+		}
+	}
+	return s.Repo.State(ctx)
+}
+
+// earlyState is the state of the work tree when a result came.
+type earlyState struct {
+	done   chan struct{}
+	events int // events until then
+	swept  int // processes swept until then
+	state  repo.State
+	err    error
+}
+
+// askEarly asks git in the background. One question is asked for each result;
+// an answer that is out of date is not used.
+func (s *session) askEarly() {
+	f := s.tally.Facts()
+	if s.res.before == nil || f.ToolUses == 0 {
+		return
+	}
+	if s.early != nil {
+		<-s.early.done
+	}
+	early := &earlyState{done: make(chan struct{}), events: f.Events, swept: s.res.Swept}
+	s.early = early
+	go func() {
+		defer close(early.done)
+		ctx, cancel := context.WithTimeout(context.Background(), gitTime)
+		defer cancel()
+		early.state, early.err = s.Repo.State(ctx)
+	}()
 }
 
 // settle fills the result from the facts.

@@ -58,6 +58,9 @@ type Spec struct {
 	// Continue is the result of a session that is to be continued after a wait,
 	// or nil to open a conversation.
 	Continue *Result
+	// Previous is the session of the same run that has just ended, or nil: what
+	// git said at its end need not be asked again.
+	Previous *Result
 	// ContinuePrompt is the first prompt of a continued conversation.
 	ContinuePrompt string
 
@@ -118,6 +121,7 @@ type Result struct {
 	Opened    bool            `json:"opened"`    // the conversation exists and can be continued
 
 	before *repo.State
+	after  *repo.State
 	tally  *outcome.Tally
 }
 

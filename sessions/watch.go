@@ -148,6 +148,7 @@ func (s *session) handleNotices() (authFailed bool) {
 		ended = append(ended, n.AgentsEnded...)
 		if n.Result {
 			s.life.Result(time.Now())
+			s.askEarly()
 		}
 		if n.Working {
 			s.life.Working()

@@ -189,6 +189,10 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	s.ID = sessions.ID(uuid.NewString())
 	s.RunID, s.Folder = l.RunID, SessionFolder(l.Folder, s.ID)
 	s.Steps, s.Schema = l.assignment.Steps, l.assignment.Schema
+	if l.file.Iteration > 0 {
+		last := l.result
+		s.Previous = &last
+	}
 	s.Cap = capOf(l.look(ctx, planned))
 	s.Judge = func(ctx context.Context) hook.Change { return capOf(tier.Judge(l.Probe(ctx).Signals, planned)) }
 	if l.Limits.MaxCostUSD > 0 {

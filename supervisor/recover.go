@@ -86,12 +86,7 @@ func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, err
 func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 	id := sessions.ID(s.Current.SessionID)
 	var res sessions.Result
-	err := statedir.LoadJSON(sessions.ResultPath(SessionFolder(folder, id)), &res)
-	cutOff := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !cutOff {
-		return err
-	}
-	if cutOff || res.ID != id {
+	if err := statedir.LoadJSON(sessions.ResultPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
 		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: time.Now(),
 			Ending: outcome.Crashed, Cause: "cut off when its supervisor was killed"}
 	}

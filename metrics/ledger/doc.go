@@ -5,11 +5,11 @@
 // # Guarantees
 //
 // A record that was acknowledged is on disk and stays there, also when another
-// program rewrites the file without a lock while a run is on: Verify looks for
-// it again and puts it back. A record is written once: before each append the
-// end of the file is searched for its id under the file's lock. Lines that
-// other programs wrote are never changed, and a line that does not parse is
-// kept, skipped and counted.
+// program rewrites the file without a lock while a run is on, as long as the
+// caller adds it again at the end of the run: a record that may be there already
+// is looked for by its id, under the file's lock, and written once. Lines that
+// other programs wrote are never changed, and a line that does not parse is kept
+// and skipped.
 //
 // # Formats
 //

@@ -39,32 +39,36 @@ type Want struct {
 
 // FindSession looks through what was appended to the session ledger since an
 // offset for the record of a session. A record is taken by the id of the
-// conversation, else by the run's id, else by times that lie inside the session.
+// conversation, else by the run's id, else by a start that lies inside the session.
 // Abandoned stubs are never taken, since other sessions' hooks write them, and
 // the last line has no privilege.
 func FindSession(path string, offset int64, w Want) (Found, bool, error) {
-	lines, _, err := journal.ReadFrom(path, offset)
-	if err != nil {
-		return Found{}, false, err
-	}
 	best, rank := Found{}, 0
-	for _, line := range lines {
-		var rec map[string]any
-		if json.Unmarshal(line, &rec) != nil {
-			continue
+	for {
+		lines, next, err := journal.ReadFrom(path, offset)
+		if err != nil {
+			return Found{}, false, err
 		}
-		if r := w.rank(rec); r > rank {
-			best, rank = found(rec), r
+		for _, line := range lines {
+			var rec map[string]any
+			if json.Unmarshal(line, &rec) != nil {
+				continue
+			}
+			if r := w.rank(rec); r > rank {
+				best, rank = found(rec), r
+			}
 		}
+		if next == offset {
+			return best, rank > 0, nil
+		}
+		offset = next
 	}
-	return best, rank > 0, nil
 }
 
 // rank says how surely a record is the wanted one; 0 means that it is not.
 func (w Want) rank(rec map[string]any) int {
 	id := text(rec, "session_id")
-	_, backfilled := rec["_backfill_source"]
-	if id == "" || w.Used[id] || text(rec, "status") == StatusAbandoned || backfilled {
+	if id == "" || w.Used[id] || text(rec, "status") == StatusAbandoned || rec["_backfill_source"] != nil {
 		return 0
 	}
 	run := text(rec, "autopilot_run_id")
@@ -99,7 +103,11 @@ func found(rec map[string]any) Found {
 	}
 }
 
-// count reads a number, also one written as text; anything else is not there.
+// maxCount bounds what is taken for a count, so that it fits an int everywhere.
+const maxCount = math.MaxInt32
+
+// count reads a number, also one written as text, and rounds it up: a part of a
+// failure is one. Anything else is not there.
 func count(v any) *int {
 	var f float64
 	switch v := v.(type) {
@@ -117,6 +125,6 @@ func count(v any) *int {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
-	n := int(math.Ceil(f))
+	n := int(min(max(math.Ceil(f), -maxCount), maxCount))
 	return &n
 }

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -36,11 +37,12 @@ type specific struct {
 // Claude Code understands, or nothing where it has no objection. The error is
 // for stderr and exit status 2, which also refuses the call.
 func AgentCap(stdin io.Reader, stdout io.Writer, f CapFile, now time.Time) error {
-	var in input
-	if err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&in); err != nil {
-		if _, odd := err.(*json.UnmarshalTypeError); !odd {
-			return fmt.Errorf("read hook input: %w", err)
-		}
+	in, err := readInput(stdin)
+	if err != nil {
+		return err
+	}
+	if in.Tool != "" && in.Tool != "Agent" && in.Tool != "Task" {
+		return nil
 	}
 	switch in.Event {
 	case "PreToolUse":
@@ -60,6 +62,25 @@ func AgentCap(stdin io.Reader, stdout io.Writer, f CapFile, now time.Time) error
 		return nil
 	}
 	return json.NewEncoder(stdout).Encode(output{specific{Event: "PreToolUse", Decision: "deny", Reason: refusal(s)}})
+}
+
+// readInput reads what the session passes. A field of an unexpected type counts as
+// absent, but without an event nothing could be decided, and without an id any
+// number of calls would share one slot.
+func readInput(stdin io.Reader) (input, error) {
+	var in input
+	if err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&in); err != nil {
+		if _, odd := errors.AsType[*json.UnmarshalTypeError](err); !odd {
+			return in, fmt.Errorf("read hook input: %w", err)
+		}
+	}
+	switch {
+	case in.Event == "":
+		return in, errors.New("read hook input: hook_event_name is missing")
+	case in.Event == "PreToolUse" && in.ToolUseID == "":
+		return in, errors.New("read hook input: tool_use_id is missing")
+	}
+	return in, nil
 }
 
 func refusal(s CapState) string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -130,7 +129,7 @@ func (f CapFile) replace(s CapState) error {
 	if err != nil {
 		return fmt.Errorf("encode agent cap: %w", err)
 	}
-	tmp := filepath.Join(filepath.Dir(string(f)), ".cap.tmp")
+	tmp := string(f) + ".tmp"
 	if err := os.WriteFile(tmp, data, 0o600); err != nil {
 		return fmt.Errorf("write agent cap: %w", err)
 	}

@@ -88,6 +88,7 @@ func Env(environ []string, id Identity) (env, notes []string) {
 		case taken[name]:
 		case slices.Contains(nested(), name):
 			removed = append(removed, name)
+		case name == apiKeyVar && kv == apiKeyVar+"=":
 		case name == apiKeyVar && !id.UseAPIKey:
 			notes = append(notes, apiKeyVar+" is set and not handed to claude, which would bill it; --use-api-key hands it on")
 		default:

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,7 +55,8 @@ func Args(o Options) (args []string, stdin string) {
 		args = append(args, "--json-schema", o.Schema)
 	}
 	if o.MaxBudgetUSD > 0 {
-		args = append(args, "--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', 6, 64))
+		// The CLI refuses 0, and that is what less than a millionth would print as.
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(max(o.MaxBudgetUSD, 1e-6), 'f', 6, 64))
 	}
 	args = append(args, o.Extra...)
 	if o.AsArgument {
@@ -85,6 +87,12 @@ func RefusedExtra(extra []string) error {
 	}
 	for _, a := range extra {
 		flag, _, _ := strings.Cut(a, "=")
+		if len(a) > 2 && a[0] == '-' && a[1] != '-' {
+			flag = a[:2] // a short flag with its value, or several short flags
+		}
+		if flag == "--" {
+			return errors.New("what follows a second -- would be taken for the prompt: leave it out")
+		}
 		if !slices.Contains(reserved(), flag) {
 			continue
 		}
@@ -98,7 +106,10 @@ func RefusedExtra(extra []string) error {
 }
 
 // Settings is the content of the settings file of a session: the hooks that
-// keep the cap on sub-agents. hookCommand is a shell command line.
+// keep the cap on sub-agents. hookCommand is a shell command line. A version of
+// the CLI that does not know one of the events ignores it. Hooks are switched on
+// by name, because a repository's own settings could switch all of them off, ours
+// among them, without a word in the stream.
 func Settings(hookCommand string) ([]byte, error) {
 	type command struct {
 		Type    string `json:"type"`
@@ -111,7 +122,8 @@ func Settings(hookCommand string) ([]byte, error) {
 	}
 	agents := []matcher{{Matcher: "Agent|Task", Hooks: []command{{Type: "command", Command: hookCommand, Timeout: 30}}}}
 	data, err := json.MarshalIndent(map[string]any{
-		"hooks": map[string]any{"PreToolUse": agents, "PostToolUse": agents},
+		"disableAllHooks": false,
+		"hooks":           map[string]any{"PreToolUse": agents, "PostToolUse": agents, "PostToolUseFailure": agents},
 	}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode settings: %w", err)

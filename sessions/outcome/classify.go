@@ -48,6 +48,7 @@ const (
 
 // Facts are what is known about a session.
 type Facts struct {
+	Events        int  // of the whole session
 	Init          bool // the current process printed its first event
 	Version       string
 	Model         string

@@ -110,6 +110,7 @@ func (t *Tally) Settle() {
 func (t *Tally) Observe(e stream.Event) Notice {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.f.Events++
 	n := Notice{Activity: !(e.Type == stream.TypeToolProgress && e.Heartbeat)}
 	switch e.Type {
 	case stream.TypeSystem:

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -35,13 +36,17 @@ type Report struct {
 
 // ParseReport reads a structured report. Long lists and texts are cut.
 func ParseReport(data []byte) (Report, error) {
-	var r Report
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fmt.Errorf("read session report: %w", err)
+	var in *Report
+	if err := json.Unmarshal(data, &in); err != nil {
+		return Report{}, fmt.Errorf("read session report: %w", err)
 	}
+	if in == nil {
+		return Report{}, errors.New("read session report: it is null")
+	}
+	r := *in
 	r.Planned, r.Completed = items(r.Planned), items(r.Completed)
 	r.CarriedOver, r.NextSteps = items(r.CarriedOver), items(r.NextSteps)
-	r.Summary, r.NeedsPerson = Cut(r.Summary, maxSummary), strings.TrimSpace(Cut(r.NeedsPerson, maxSummary))
+	r.Summary, r.NeedsPerson = Cut(strings.TrimSpace(r.Summary), maxSummary), Cut(strings.TrimSpace(r.NeedsPerson), maxSummary)
 	return r, nil
 }
 
@@ -60,9 +65,10 @@ func items(list []string) []string {
 	return out
 }
 
-// Cut shortens a text to at most n runes, the last of which then is an
-// ellipsis.
+// Cut shortens a text to at most n runes, at least one, the last of which then is
+// an ellipsis.
 func Cut(s string, n int) string {
+	n = max(n, 1)
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

@@ -95,6 +95,8 @@ func (s *session) actMore(verb, rest string, fields []string) {
 		s.printLine(rest)
 	case "mark":
 		appendLine(rest, s.id)
+	case "dump":
+		s.dump(rest)
 	}
 }
 

@@ -37,6 +37,7 @@
 //	raw TEXT                 print a line as it is
 //	ignore SIGNAL...         ignore INT, TERM or HUP
 //	mark FILE                append the session id to a file
+//	dump FILE                append how it was started as JSON: args, argument, stdin, cwd, env
 //	linger DUR               stay after the last result
 //	crash                    kill itself
 //	exit CODE                end at once with a status

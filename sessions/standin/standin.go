@@ -31,7 +31,9 @@ type session struct {
 	Process
 	id       string
 	resumed  bool
-	prompt   string
+	prompt   string // both together
+	argument string // prompt behind --
+	stdin    string // prompt on stdin
 	settings string
 	perm     string
 	mu       sync.Mutex // guards out and ended
@@ -90,7 +92,7 @@ func (s *session) parse() (done bool, code int) {
 			return true, 0
 		}
 		if a == "--" {
-			s.prompt = strings.Join(s.Args[i+1:], " ")
+			s.argument = strings.Join(s.Args[i+1:], " ")
 			break
 		}
 		if to, ok := values[a]; ok && i+1 < len(s.Args) {
@@ -104,7 +106,8 @@ func (s *session) parse() (done bool, code int) {
 		fmt.Fprintln(s.Stderr, "Error:", err)
 		return true, 1
 	}
-	s.prompt = strings.TrimSpace(s.prompt + "\n" + string(text))
+	s.stdin = string(text)
+	s.prompt = strings.TrimSpace(s.argument + "\n" + s.stdin)
 	if s.prompt == "" {
 		fmt.Fprintln(s.Stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print")
 		return true, 1

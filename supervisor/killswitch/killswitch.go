@@ -2,6 +2,7 @@ package killswitch
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -71,8 +72,8 @@ func (r Reason) Graceful() bool {
 
 // Hit is a decision to stop.
 type Hit struct {
-	Reason Reason // one of the ten
-	Detail string // the numbers behind it, for the ledger and the person
+	Reason Reason `json:"reason"` // one of the ten
+	Detail string `json:"detail"` // the numbers behind it, for the ledger and the person
 }
 
 func hit(r Reason, format string, args ...any) *Hit {
@@ -161,8 +162,8 @@ func CheckConfidence(l Limits, mode string, confidence float64) *Hit {
 		return hit(LowConfidence, "no mode was recommended")
 	}
 	if !(confidence >= l.ConfidenceThreshold) {
-		return hit(LowConfidence, "confidence=%s < threshold=%s (mode=%s)",
-			trimmed(confidence), trimmed(l.ConfidenceThreshold), mode)
+		got, limit := apart(confidence, l.ConfidenceThreshold)
+		return hit(LowConfidence, "confidence=%s < threshold=%s (mode=%s)", got, limit, mode)
 	}
 	return nil
 }
@@ -195,14 +196,23 @@ func CheckAfter(l Limits, f After) *Hit {
 		return nil
 	}
 	if ratio := float64(*f.Carryover) / float64(*f.Planned); ratio > l.CarryoverThreshold {
+		got, limit := apart(ratio, l.CarryoverThreshold)
 		return hit(CarryoverTooHigh, "carryover/planned=%s > threshold=%s (carryover=%d, planned=%d)",
-			trimmed(ratio), trimmed(l.CarryoverThreshold), *f.Carryover, *f.Planned)
+			got, limit, *f.Carryover, *f.Planned)
 	}
 	return nil
 }
 
-// trimmed prints a ratio with up to four decimals, so that a value just past a
-// threshold never prints as the threshold itself.
+// apart prints a value and its threshold with up to four decimals, or with all of
+// them where four would make the two look the same.
+func apart(value, threshold float64) (v, t string) {
+	v, t = trimmed(value), trimmed(threshold)
+	if v == t {
+		return strconv.FormatFloat(value, 'f', -1, 64), strconv.FormatFloat(threshold, 'f', -1, 64)
+	}
+	return v, t
+}
+
 func trimmed(v float64) string {
-	return strconv.FormatFloat(float64(int64(v*10000+0.5))/10000, 'f', -1, 64)
+	return strconv.FormatFloat(math.Round(v*10000)/10000, 'f', -1, 64)
 }

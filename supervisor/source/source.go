@@ -14,7 +14,7 @@ import (
 
 // Assignment is what one session is to do and how sure the source is.
 type Assignment struct {
-	Mode         string             `json:"mode"`
+	Mode         string             `json:"mode"`         // empty when no session may be started
 	SessionType  string             `json:"session_type"` // as the session ledger knows it
 	Confidence   float64            `json:"confidence"`   // 0..1
 	Rationale    string             `json:"rationale"`
@@ -70,15 +70,16 @@ func (l Lifecycle) Next(r Request) Assignment {
 	a := Assignment{
 		Mode: string(rec.Mode), Confidence: rec.Confidence, Rationale: rec.Rationale,
 		Alternatives: rec.Alternatives, Missing: rec.Missing, Records: true,
+		Steps: []sessions.Step{},
 	}
 	for _, w := range warnings {
 		a.Warnings = append(a.Warnings, w.Source+": "+w.Text)
 	}
-	if _, ok, why := mode.Executable(rec); !ok {
-		a.Confidence, a.Rationale = 0, why
-	}
 	if st, found, err := mode.LoadState(l.Repo); found && (err != nil || st.AsksToResume()) {
-		a.Confidence, a.Rationale = 0, unfinished(st, err)
+		return a.refused(unfinished(st, err), "claude "+quote("/close"))
+	}
+	if _, ok, why := mode.Executable(rec); !ok {
+		return a.refused(why, "claude")
 	}
 	a.SessionType = a.Mode
 	for _, s := range l.Steps {
@@ -88,6 +89,13 @@ func (l Lifecycle) Next(r Request) Assignment {
 	if len(a.Steps) > 0 {
 		a.Manual = "claude " + quote(a.Steps[0].Prompt)
 	}
+	return a
+}
+
+// refused takes away what a session could be started with. No threshold lets an
+// assignment without a mode pass.
+func (a Assignment) refused(why, manual string) Assignment {
+	a.Mode, a.Confidence, a.Rationale, a.Manual = "", 0, why, manual
 	return a
 }
 
@@ -108,6 +116,7 @@ func HasLifecycle(repo string) bool {
 	return false
 }
 
+// quote makes one word of a shell command line, in the quotes a person would use.
 func quote(s string) string {
-	return `"` + strings.NewReplacer(`"`, `\"`, "`", "\\`", "$", `\$`).Replace(s) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$", `\$`).Replace(s) + `"`
 }

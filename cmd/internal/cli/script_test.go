@@ -1,15 +1,17 @@
 package cli_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,6 +29,10 @@ import (
 // TestMain lets the test binary serve as the program and as the stand-in for
 // claude, so that scripts run the real command line in real processes.
 func TestMain(m *testing.M) {
+	// Scripts mostly wait, so more of them than there are processors may run.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"autopilot": func() { os.Exit(cli.Main(os.Args[1:], cli.System())) },
 		"claude": func() {
@@ -46,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll,
+			"says": says, "holds": holds, "begins": begins, "tree": tree,
 		},
 	})
 }
@@ -114,28 +121,18 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 4 {
 		ts.Fatalf("usage: record FILE N KEY JSON")
 	}
-	all := recordsOf(ts, args[0])
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	if n < 0 {
-		n += len(all)
-	}
-	if n < 0 || n >= len(all) {
-		ts.Fatalf("%s has %d records, want number %s", args[0], len(all), args[1])
-	}
 	var want any
 	if err := json.Unmarshal([]byte(args[3]), &want); err != nil {
 		want = args[3] // a bare word
 	}
-	var got any = all[n]
-	for key := range strings.SplitSeq(args[2], ".") {
-		got = into(got, key)
-	}
+	got := field(ts, args[0], args[1], args[2])
 	if reflect.DeepEqual(got, want) == neg {
 		ts.Fatalf("%s of %s line %s = %#v, want %#v (negated: %v)", args[2], args[0], args[1], got, want, neg)
 	}
 }
 
+// into follows one step of a key: a field, a place in a list, or the entry of a
+// list that has that name.
 func into(v any, key string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -147,27 +144,48 @@ func into(v any, key string) any {
 		if key == "len" {
 			return float64(len(v))
 		}
+		for _, e := range v {
+			if m, ok := e.(map[string]any); ok && (m["key"] == key || m["name"] == key || m["signal"] == key) {
+				return m
+			}
+		}
 	}
 	return nil
 }
 
-func recordsOf(ts *testscript.TestScript, name string) []map[string]any {
-	data, err := os.ReadFile(ts.MkAbs(name))
+// field returns the field that KEY leads to in the Nth JSON value of a file, or
+// of stdout or stderr.
+func field(ts *testscript.TestScript, file, number, key string) any {
+	all := recordsOf(ts, file)
+	n, err := strconv.Atoi(number)
 	ts.Check(err)
-	var all []map[string]any
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	sc.Buffer(nil, 64<<20)
-	for sc.Scan() {
-		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
-			continue
-		}
-		var rec map[string]any
-		if err := json.Unmarshal(sc.Bytes(), &rec); err != nil {
-			ts.Fatalf("%s: %v: %q", name, err, sc.Bytes())
-		}
-		all = append(all, rec)
+	if n < 0 {
+		n += len(all)
 	}
-	return all
+	if n < 0 || n >= len(all) {
+		ts.Fatalf("%s has %d records, want number %s", file, len(all), number)
+	}
+	got := all[n]
+	for k := range strings.SplitSeq(key, ".") {
+		got = into(got, k)
+	}
+	return got
+}
+
+func recordsOf(ts *testscript.TestScript, name string) []any {
+	var all []any
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(name)))
+	for {
+		var v any
+		err := dec.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			ts.Fatalf("%s, record %d: %v", name, len(all), err)
+		}
+		all = append(all, v)
+	}
 }
 
 // count FILE N wants a file of N lines; a file that is not there has none.

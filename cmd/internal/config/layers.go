@@ -1,12 +1,16 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -23,28 +27,22 @@ func handedDown() []string {
 	}
 }
 
-// FromEnv reads the AUTOPILOT_* variables. A variable that names no option is
-// an error, because a limit with a typing mistake in its name is no limit.
+// FromEnv reads the AUTOPILOT_* variables. A variable that names no option
+// becomes an unknown key, because a limit with a typing mistake in its name is no
+// limit. An empty variable counts as one that is not set.
 func FromEnv(environ []string) []Value {
 	var out []Value
-	byEnv := map[string]Option{}
-	for _, o := range Options() {
-		byEnv[o.Env()] = o
-	}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if !strings.HasPrefix(name, EnvPrefix) || slices.Contains(handedDown(), name) || value == "" {
 			continue
 		}
-		o, ok := byEnv[name]
-		if !ok {
-			o.Key = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, EnvPrefix), "_", "-"))
-		}
+		key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, EnvPrefix), "_", "-"))
 		raw := []string{value}
-		if o.List {
+		if o, ok := find(key); ok && o.List {
 			raw = splitList(value)
 		}
-		out = append(out, Value{Key: o.Key, Raw: raw, Origin: "environment " + name})
+		out = append(out, Value{Key: key, Raw: raw, Origin: "environment " + name})
 	}
 	return out
 }
@@ -59,11 +57,16 @@ func splitList(s string) []string {
 	return out
 }
 
-// UserFile is the path of the person's own configuration file.
+// UserFile is the path of the person's own configuration file. It is empty when
+// neither XDG_CONFIG_HOME nor HOME is an absolute path: a relative one would be
+// looked up in the repository, which is not trusted as much.
 func UserFile(getenv func(string) string) string {
 	base := getenv("XDG_CONFIG_HOME")
-	if base == "" {
+	if !filepath.IsAbs(base) {
 		base = filepath.Join(getenv("HOME"), ".config")
+	}
+	if !filepath.IsAbs(base) {
+		return ""
 	}
 	return filepath.Join(base, "autopilot", "config.yaml")
 }
@@ -84,15 +87,11 @@ func LoadFile(name string, inRepo bool) ([]Value, error) {
 // ParseFile reads the content of a YAML file of flat keys. The name is used in
 // origins and errors.
 func ParseFile(name string, data []byte, inRepo bool) ([]Value, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("read configuration %s: %v", name, err)
+	root, line, err := parseYAML(data)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration %s:%d: %w", name, line, err)
 	}
-	if len(doc.Content) == 0 {
-		return nil, nil
-	}
-	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+	if root == nil || root.Kind == yaml.ScalarNode && root.Tag == nullTag {
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
@@ -103,6 +102,9 @@ func ParseFile(name string, data []byte, inRepo bool) ([]Value, error) {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		k, v := root.Content[i], root.Content[i+1]
 		origin := fmt.Sprintf("%s:%d", name, k.Line)
+		if k.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("read configuration %s: want a plain word as the key", origin)
+		}
 		if first, dup := seen[k.Value]; dup {
 			return nil, fmt.Errorf("read configuration %s: %s stands there twice, also in line %d", origin, k.Value, first)
 		}
@@ -116,9 +118,69 @@ func ParseFile(name string, data []byte, inRepo bool) ([]Value, error) {
 	return out, nil
 }
 
+const nullTag = "!!null"
+
+// parseYAML returns the root of the only document, or nil when there is none. An
+// error comes with the line it is in.
+func parseYAML(data []byte) (root *yaml.Node, line int, err error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	err = dec.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, 0, nil
+	}
+	if err == nil {
+		if err = dec.Decode(&second); errors.Is(err, io.EOF) {
+			return doc.Content[0], 0, nil
+		}
+		if err == nil {
+			return nil, second.Line, errors.New("want one document, a second one begins here")
+		}
+	}
+	m := regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))`).FindStringSubmatch(err.Error())
+	if m == nil {
+		return nil, 1, err
+	}
+	near, _ := strconv.Atoi(m[1]) // 0 when the parser names no line
+	return nil, brokenLine(data, near), errors.New(m[2])
+}
+
+// maxLineSearch bounds the search for a broken line.
+const maxLineSearch = 500
+
+// brokenLine is the number of the first line, from the one the parser names, up
+// to which the text cannot be parsed. The parser's own number is one too low in
+// some errors, and some have none.
+func brokenLine(data []byte, near int) int {
+	text := string(data)
+	for line, end := 1, 0; line < near+maxLineSearch; line++ {
+		next := strings.IndexByte(text[end:], '\n')
+		if next < 0 {
+			return line
+		}
+		end += next + 1
+		if line >= near && !parses(data[:end]) {
+			return line
+		}
+	}
+	return max(near, 1)
+}
+
+func parses(data []byte) bool {
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		if err := dec.Decode(new(yaml.Node)); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
+
+// scalars returns the texts of a value as they stand in the file. null is empty.
 func scalars(n *yaml.Node) ([]string, error) {
 	switch n.Kind {
 	case yaml.ScalarNode:
+		if n.Tag == nullTag {
+			return []string{""}, nil
+		}
 		return []string{n.Value}, nil
 	case yaml.SequenceNode:
 		var out []string

@@ -51,7 +51,14 @@ type Option struct {
 	List      bool // may be given several times
 	Bool      bool // a flag without a value means true
 	NotInRepo bool // refused in the files of a repository
-	apply     func(c *Config, raw []string) (note string, err error)
+	apply     func(c *Config, raw []string) (moved, error)
+}
+
+// moved says that another value holds than the one that was given. It is zero
+// when the value was taken as it is.
+type moved struct {
+	to   string
+	note string
 }
 
 // Env is the name of the option's environment variable.
@@ -88,7 +95,7 @@ func limitOptions() []Option {
 		number("max-cost-usd", "0", span[float64]{0, math.MaxFloat64}, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v }),
 		integer("peer-abort", "6", span[int]{0, 1000}, "other Claude sessions above which a critical machine stops the run", func(c *Config, n int) { c.PeerAbort = n }),
 		number("carryover-threshold", "0.5", span[float64]{0, 1}, "share of a session's plan left undone above which the run stops", func(c *Config, v float64) { c.CarryoverThreshold = v }),
-		integer("agents-per-wave", "6", span[int]{0, 100}, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),
+		integer(agentsPerWave, "6", span[int]{0, maxAgentsPerWave}, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),
 	}
 }
 
@@ -108,8 +115,8 @@ func watchOptions() []Option {
 
 func sessionOptions() []Option {
 	modes := []string{"acceptEdits", "auto", BypassPermissions, "default", "dontAsk", "plan"}
-	perm := choice("permission-mode", "acceptEdits", modes, "permission mode of the sessions", func(c *Config, v string) { c.PermissionMode = v })
-	claude := text("claude", "claude", "the claude binary: a path, or a name looked up in PATH", func(c *Config, v string) { c.Claude = v })
+	perm := choice(permissionMode, "acceptEdits", modes, "permission mode of the sessions", func(c *Config, v string) { c.PermissionMode = v })
+	claude := required(text("claude", "claude", "the claude binary: a path, or a name looked up in PATH", func(c *Config, v string) { c.Claude = v }))
 	claude.NotInRepo = true
 	key := boolean("use-api-key", "false", "hand ANTHROPIC_API_KEY of the environment on to the sessions", func(c *Config, v bool) { c.UseAPIKey = v })
 	key.NotInRepo = true
@@ -119,14 +126,14 @@ func sessionOptions() []Option {
 		perm,
 		list("allowed-tools", nil, "tools that run without asking, in claude's own notation", func(c *Config, v []string) { c.AllowedTools = v }),
 		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
-		list("lifecycle-steps", []string{"/session {mode}", "/go", "/close"}, "prompts of a lifecycle session, one turn each", func(c *Config, v []string) { c.LifecycleSteps = v }),
+		required(list("lifecycle-steps", []string{"/session {mode}", "/go", "/close"}, "prompts of a lifecycle session, one turn each", func(c *Config, v []string) { c.LifecycleSteps = v })),
 		key,
 	}
 }
 
 func placeOptions() []Option {
 	return []Option{
-		text("metrics-dir", ".orchestrator/metrics", "folder of the two ledgers, relative to the repository", func(c *Config, v string) { c.MetricsDir = v }),
+		required(text("metrics-dir", ".orchestrator/metrics", "folder of the two ledgers, relative to the repository", func(c *Config, v string) { c.MetricsDir = v })),
 		choice("log-format", "auto", []string{"auto", "text", "json"}, "form of the log on stderr", func(c *Config, v string) { c.LogFormat = v }),
 		boolean("persistence", "true", "keep ledgers and run state; false skips lifecycle runs", func(c *Config, v bool) { c.Persistence = v }),
 	}
@@ -145,33 +152,30 @@ type span[T any] struct{ low, high T }
 
 func integer(key, def string, in span[int], help string, set func(*Config, int)) Option {
 	o := number(key, def, span[float64]{float64(in.low), float64(in.high)}, help, nil)
-	o.apply = func(c *Config, raw []string) (string, error) {
-		s, err := one(raw)
+	o.apply = func(c *Config, raw []string) (moved, error) {
+		s, v, err := oneNumber(raw)
 		if err != nil {
-			return "", err
+			return moved{}, err
 		}
-		v, err := parseNumber(s)
-		if err != nil {
-			return "", err
-		}
-		n, note := clampInt(math.Floor(v), in.low, in.high)
-		if note == "" && float64(n) != v {
-			note = fmt.Sprintf("%s is rounded down to %d", s, n)
+		n, bound := 0, ""
+		switch down := math.Floor(v); {
+		case down < float64(in.low):
+			n, bound = in.low, "below"
+		case down >= float64(math.MaxInt), down > float64(in.high):
+			n, bound = in.high, "above"
+		default:
+			n = int(down)
 		}
 		set(c, n)
-		return note, nil
+		switch {
+		case bound != "":
+			return moved{strconv.Itoa(n), fmt.Sprintf("%s is %s %d, using %d", s, bound, n, n)}, nil
+		case float64(n) != v:
+			return moved{strconv.Itoa(n), fmt.Sprintf("%s is rounded down to %d", s, n)}, nil
+		}
+		return moved{}, nil
 	}
 	return o
-}
-
-func clampInt(v float64, low, high int) (int, string) {
-	switch {
-	case v < float64(low):
-		return low, fmt.Sprintf("%s is below %d, using %d", trim(v), low, low)
-	case v >= float64(math.MaxInt), v > float64(high):
-		return high, fmt.Sprintf("%s is above %d, using %d", trim(v), high, high)
-	}
-	return int(v), ""
 }
 
 func number(key, def string, in span[float64], help string, set func(*Config, float64)) Option {
@@ -179,53 +183,60 @@ func number(key, def string, in span[float64], help string, set func(*Config, fl
 	if in.high >= float64(math.MaxInt) {
 		bounds = trim(in.low) + " or more"
 	}
-	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (string, error) {
-		s, err := one(raw)
+	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (moved, error) {
+		s, v, err := oneNumber(raw)
 		if err != nil {
-			return "", err
-		}
-		v, err := parseNumber(s)
-		if err != nil {
-			return "", err
+			return moved{}, err
 		}
 		clamped := min(max(v, in.low), in.high)
 		set(c, clamped)
 		if clamped != v {
-			return fmt.Sprintf("%s is outside %s, using %s", s, bounds, trim(clamped)), nil
+			return moved{trim(clamped), fmt.Sprintf("%s is outside %s, using %s", s, bounds, trim(clamped))}, nil
 		}
-		return "", nil
+		return moved{}, nil
 	}}
+}
+
+func oneNumber(raw []string) (string, float64, error) {
+	s, err := one(raw)
+	if err != nil {
+		return s, 0, err
+	}
+	v, err := parseNumber(s)
+	return s, v, err
 }
 
 func trim(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// parseNumber reads a decimal number. Infinity, hexadecimal and digit
-// separators are refused: they are typing mistakes in a limit.
+// parseNumber reads a decimal number. One that is too large for a float64 is the
+// largest one. Infinity, hexadecimal and digit separators are refused: they are
+// typing mistakes in a limit.
 func parseNumber(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || strings.ContainsAny(s, "xX_") || math.IsNaN(v) || math.IsInf(v, 0) {
+	tooLarge := errors.Is(err, strconv.ErrRange)
+	if err != nil && !tooLarge || strings.ContainsAny(s, "xX_") || math.IsNaN(v) || math.IsInf(v, 0) && !tooLarge {
 		return 0, fmt.Errorf("%q is not a number", s)
 	}
-	return v, nil
+	return min(max(v, -math.MaxFloat64), math.MaxFloat64), nil
 }
 
 func duration(key, def string, in span[time.Duration], help string, set func(*Config, time.Duration)) Option {
 	bounds := short(in.low) + ".." + short(in.high)
-	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (string, error) {
+	return Option{Key: key, Default: def, Bounds: bounds, Help: help, apply: func(c *Config, raw []string) (moved, error) {
 		s, err := one(raw)
 		if err != nil {
-			return "", err
+			return moved{}, err
 		}
 		d, err := parseDuration(s)
 		if err != nil {
-			return "", err
+			return moved{}, err
 		}
 		clamped := min(max(d, in.low), in.high)
 		set(c, clamped)
 		if clamped != d {
-			return fmt.Sprintf("%s is outside %s, using %s", s, bounds, short(clamped)), nil
+			return moved{short(clamped), fmt.Sprintf("%s is outside %s, using %s", s, bounds, short(clamped))}, nil
 		}
-		return "", nil
+		return moved{}, nil
 	}}
 }
 
@@ -235,10 +246,16 @@ func parseDuration(s string) (time.Duration, error) {
 		return d, nil
 	}
 	v, err := parseNumber(s)
-	if err != nil || math.Abs(v) > math.MaxInt64/float64(time.Second) {
+	if err != nil {
 		return 0, fmt.Errorf("%q is not a duration such as 90s, 10m or 1h30m", s)
 	}
-	return time.Duration(v * float64(time.Second)), nil
+	switch v *= float64(time.Second); {
+	case v >= math.MaxInt64:
+		return math.MaxInt64, nil
+	case v <= math.MinInt64:
+		return math.MinInt64, nil
+	}
+	return time.Duration(v), nil
 }
 
 func short(d time.Duration) string {
@@ -253,47 +270,70 @@ func short(d time.Duration) string {
 }
 
 func text(key, def, help string, set func(*Config, string)) Option {
-	return Option{Key: key, Default: def, Help: help, apply: func(c *Config, raw []string) (string, error) {
+	return Option{Key: key, Default: def, Help: help, apply: func(c *Config, raw []string) (moved, error) {
 		s, err := one(raw)
 		if err == nil {
 			set(c, s)
 		}
-		return "", err
+		return moved{}, err
 	}}
 }
 
 func choice(key, def string, allowed []string, help string, set func(*Config, string)) Option {
-	return Option{Key: key, Default: def, Bounds: strings.Join(allowed, ", "), Help: help, apply: func(c *Config, raw []string) (string, error) {
+	return Option{Key: key, Default: def, Bounds: strings.Join(allowed, ", "), Help: help, apply: func(c *Config, raw []string) (moved, error) {
 		s, err := one(raw)
 		if err != nil {
-			return "", err
+			return moved{}, err
 		}
 		if !slices.Contains(allowed, s) {
-			return "", fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
+			return moved{}, fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
 		}
 		set(c, s)
-		return "", nil
+		return moved{}, nil
 	}}
 }
 
 func boolean(key, def, help string, set func(*Config, bool)) Option {
-	return Option{Key: key, Default: def, Bool: true, Help: help, apply: func(c *Config, raw []string) (string, error) {
+	return Option{Key: key, Default: def, Bool: true, Help: help, apply: func(c *Config, raw []string) (moved, error) {
 		s, err := one(raw)
 		if err != nil {
-			return "", err
+			return moved{}, err
 		}
 		v, err := strconv.ParseBool(strings.ToLower(s))
 		if err != nil {
-			return "", fmt.Errorf("%q is neither true nor false", s)
+			return moved{}, fmt.Errorf("%q is neither true nor false", s)
 		}
 		set(c, v)
-		return "", nil
+		return moved{}, nil
 	}}
 }
 
 func list(key string, def []string, help string, set func(*Config, []string)) Option {
-	return Option{Key: key, Default: strings.Join(def, ", "), List: true, Help: help, apply: func(c *Config, raw []string) (string, error) {
-		set(c, slices.Clone(raw))
-		return "", nil
+	return Option{Key: key, Default: strings.Join(def, ", "), List: true, Help: help, apply: func(c *Config, raw []string) (moved, error) {
+		set(c, filled(raw))
+		return moved{}, nil
 	}}
+}
+
+// filled returns the entries of a list that say something.
+func filled(raw []string) []string {
+	var out []string
+	for _, s := range raw {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// required makes an option refuse to be empty.
+func required(o Option) Option {
+	apply := o.apply
+	o.apply = func(c *Config, raw []string) (moved, error) {
+		if len(filled(raw)) == 0 {
+			return moved{}, errors.New("is empty")
+		}
+		return apply(c, raw)
+	}
+	return o
 }

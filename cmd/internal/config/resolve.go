@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -18,7 +19,7 @@ type Value struct {
 // Setting is one effective value with its origin, for plans and listings.
 type Setting struct {
 	Key    string `json:"key"`
-	Value  string `json:"value"`
+	Value  string `json:"value"` // the one that holds, after clamping
 	Origin string `json:"origin"`
 	Note   string `json:"note,omitempty"` // what was clamped, in words
 }
@@ -44,11 +45,14 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 				byKey[v.Key] = v
 			case !ok:
 				problems = append(problems, unknownKey(v))
-			case v.InRepo && (o.NotInRepo || v.Key == "permission-mode" && slices.Contains(v.Raw, BypassPermissions)):
+			case v.InRepo && (o.NotInRepo || v.Key == permissionMode && slices.Contains(filled(v.Raw), BypassPermissions)):
 				problems = append(problems, fmt.Errorf("%s: may not be set to this by a repository (%s); use a flag, %s or your own config.yaml",
 					v.Key, v.Origin, o.Env()))
 			default:
 				byKey[v.Key] = v
+				if v.Key == agentsPerWave {
+					delete(byKey, agentsPerWaveByMode) // it goes with the number it stood behind
+				}
 			}
 		}
 	}
@@ -57,24 +61,51 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 		if !given {
 			v = defaultValue(o)
 		}
-		note, err := o.apply(&r.Config, v.Raw)
+		m, err := o.apply(&r.Config, v.Raw)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w (%s)", o.Key, err, v.Origin))
 			continue
 		}
-		if note != "" {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: %s (%s)", o.Key, note, v.Origin))
+		s := Setting{Key: o.Key, Value: strings.Join(v.Raw, ", "), Origin: v.Origin, Note: m.note}
+		if m.note != "" {
+			s.Value = m.to
+			r.note(v, o.Key, m.note)
 		}
-		r.Settings = append(r.Settings, Setting{Key: o.Key, Value: strings.Join(v.Raw, ", "), Origin: v.Origin, Note: note})
+		r.Settings = append(r.Settings, s)
 	}
 	if v, ok := byKey[agentsPerWaveByMode]; ok {
-		m, err := parseByMode(v.Raw)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("agents-per-wave: %w (%s)", err, v.Origin))
+		if err := r.setByMode(v); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w (%s)", agentsPerWave, err, v.Origin))
 		}
-		r.AgentsPerWaveMode = m
 	}
 	return r, errors.Join(problems...)
+}
+
+func (r *Resolved) note(v Value, key, text string) {
+	r.Notes = append(r.Notes, fmt.Sprintf("%s: %s (%s)", key, text, v.Origin))
+}
+
+// setByMode reads the overrides by mode and shows them behind the number that
+// they override.
+func (r *Resolved) setByMode(v Value) error {
+	byMode, notes, err := parseByMode(v.Raw)
+	if err != nil {
+		return err
+	}
+	r.AgentsPerWaveMode = byMode
+	for _, n := range notes {
+		r.note(v, agentsPerWave, n)
+	}
+	var words []string
+	for _, mode := range slices.Sorted(maps.Keys(byMode)) {
+		words = append(words, fmt.Sprintf("%s: %d", mode, byMode[mode]))
+	}
+	for i := range r.Settings {
+		if s := &r.Settings[i]; s.Key == agentsPerWave && len(words) > 0 {
+			s.Value += " (" + strings.Join(words, ", ") + ")"
+		}
+	}
+	return nil
 }
 
 func defaultValue(o Option) Value {

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +12,17 @@ import (
 	"strings"
 )
 
-// agentsPerWaveByMode is an internal key: the overrides by mode that Session
-// Config writes as "6 (deep: 18)".
-const agentsPerWaveByMode = "agents-per-wave by mode"
+const (
+	agentsPerWave    = "agents-per-wave"
+	maxAgentsPerWave = 100
+	permissionMode   = "permission-mode"
+
+	// agentsPerWaveByMode is an internal key: the overrides by mode that Session
+	// Config writes as "6 (deep: 18)".
+	agentsPerWaveByMode = "agents-per-wave by mode"
+
+	byteOrderMark = "\ufeff"
+)
 
 // LoadSessionConfig reads the "## Session Config" section of CLAUDE.md, or of
 // AGENTS.md where CLAUDE.md has none. It takes agents-per-wave and persistence,
@@ -43,11 +49,9 @@ func LoadSessionConfig(repo string) ([]Value, error) {
 func ParseSessionConfig(name string, data []byte) ([]Value, bool) {
 	var out []Value
 	found, inSection, inBlock, line := false, false, false, 0
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	sc.Buffer(nil, 1<<20)
-	for sc.Scan() {
+	for text := range strings.Lines(strings.TrimPrefix(string(data), byteOrderMark)) {
 		line++
-		text := strings.TrimRight(sc.Text(), " \t\r")
+		text = strings.TrimRight(text, " \t\r\n")
 		if strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "###") {
 			inSection = text == "## Session Config"
 			found = found || inSection
@@ -90,11 +94,14 @@ func sessionValues(key, value, origin string, inBlock bool) []Value {
 	case key == "autopilot-peer-abort":
 		v.Key = "peer-abort"
 		return []Value{v}
-	case key == "agents-per-wave":
-		return agentsPerWave(v)
+	case key == agentsPerWave:
+		return splitByMode(v)
 	case inBlock && key == "bg-isolation":
 		return nil
 	case inBlock:
+		if o, ok := find(key); ok && o.List {
+			v.Raw = splitList(value)
+		}
 		return []Value{v}
 	case key == "persistence":
 		return []Value{v}
@@ -103,8 +110,8 @@ func sessionValues(key, value, origin string, inBlock bool) []Value {
 	}
 }
 
-// agentsPerWave reads "6" and "6 (deep: 18, feature: 4)".
-func agentsPerWave(v Value) []Value {
+// splitByMode reads "6" and "6 (deep: 18, feature: 4)".
+func splitByMode(v Value) []Value {
 	def, modes, ok := strings.Cut(v.Raw[0], "(")
 	out := []Value{{Key: v.Key, Raw: []string{strings.TrimSpace(def)}, Origin: v.Origin, InRepo: true}}
 	if ok {
@@ -113,21 +120,26 @@ func agentsPerWave(v Value) []Value {
 	return out
 }
 
-func parseByMode(raw []string) (map[string]int, error) {
-	form := regexp.MustCompile(`^([a-z-]+)\s*:\s*(\d{1,3})$`)
-	out := map[string]int{}
+// parseByMode reads entries such as "deep: 18". The notes name what was moved to
+// the bound.
+func parseByMode(raw []string) (byMode map[string]int, notes []string, err error) {
+	form := regexp.MustCompile(`^([a-z-]+)\s*:\s*(\d{1,9})$`)
+	byMode = map[string]int{}
 	for _, r := range raw {
 		m := form.FindStringSubmatch(r)
 		if m == nil {
-			return nil, fmt.Errorf("%q is not 'mode: number'", r)
+			return nil, nil, fmt.Errorf("%q is not 'mode: number'", r)
 		}
 		n, err := strconv.Atoi(m[2])
 		if err != nil {
-			return nil, fmt.Errorf("%q is not 'mode: number'", r)
+			return nil, nil, fmt.Errorf("%q is not 'mode: number'", r)
 		}
-		out[m[1]] = min(n, 100)
+		if n > maxAgentsPerWave {
+			notes = append(notes, fmt.Sprintf("%s is above %d, using %d", r, maxAgentsPerWave, maxAgentsPerWave))
+		}
+		byMode[m[1]] = min(n, maxAgentsPerWave)
 	}
-	return out, nil
+	return byMode, notes, nil
 }
 
 // AgentsFor is the number of sub-agents at once that a session of a mode may

@@ -112,7 +112,7 @@ func TestE2EAgentsInTrouble(t *testing.T) {
 				if r.Step > 3 {
 					return messagesapi.Text("done")
 				}
-				return messagesapi.ToolUse("Write", map[string]any{"file_path": l.path(fmt.Sprintf("../repo/part%d.txt", 0)), "content": fmt.Sprint(r.Step)})
+				return messagesapi.ToolUse("Write", map[string]any{"file_path": l.path("part.txt"), "content": fmt.Sprint(r.Step)})
 			}))
 			l.check(l.run("do it"), want{code: 3, killSwitch: "spiral", endings: "completed", completed: 1})
 			if s := l.oneSession(); s.AgentSummary.Spiral != 1 || s.AgentSummary.Complete != 1 {

@@ -1,0 +1,292 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"autopilot/metrics/ledger"
+	"autopilot/sessions/messagesapi"
+)
+
+// inBash starts a run and waits until its session runs the long command.
+func (l *lab) inBash(args ...string) *started {
+	l.t.Helper()
+	s := l.start(append([]string{"do it", "--allowed-tools", "Bash"}, args...)...)
+	eventually(l.t, "the session runs a command", func() bool { return l.exists("mark-begun") })
+	return s
+}
+
+func TestE2ESignalsDuringATool(t *testing.T) {
+	cases := []struct {
+		name    string
+		signals []syscall.Signal
+		code    int
+	}{
+		{"interrupt", []syscall.Signal{syscall.SIGINT}, 130},
+		{"terminate", []syscall.Signal{syscall.SIGTERM}, 143},
+		{"twice", []syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 130},
+	}
+	eachVersion(t, func(t *testing.T, claude string) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				l := newLab(t, claude, working(bash(longCommand)))
+				s := l.inBash()
+				for _, sig := range c.signals {
+					s.signal(sig)
+				}
+				r := l.check(l.finish(s), want{code: c.code, killSwitch: "user-abort", endings: "cancelled"})
+				if rec := l.oneSession(); rec.Ending != "cancelled" || rec.Status != ledger.StatusAbandoned || rec.SessionID != r.Sessions[0] || rec.TotalFilesChanged != 0 {
+					t.Errorf("session record = %+v", rec)
+				}
+				if r.TotalTokensUsed != 120 {
+					t.Errorf("%d tokens, want the 120 of the answer before the signal", r.TotalTokensUsed)
+				}
+			})
+		}
+	})
+}
+
+// The signal comes while the model is asked, in the second session.
+func TestE2EInterruptDuringARequest(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+			switch {
+			case sessionNumber(r) == 2:
+				return messagesapi.Hang()
+			case r.Step == 1:
+				return bash("echo hello")
+			default:
+				return reportMore("one")
+			}
+		}, nil))
+		s := l.start("do it", "--allowed-tools", "Bash")
+		if _, err := l.api.Wait(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		s.signal(syscall.SIGINT)
+		l.check(l.finish(s), want{code: 130, killSwitch: "user-abort", endings: "completed cancelled", completed: 1})
+	})
+}
+
+// Somebody else interrupts claude itself, not the supervisor.
+func TestE2EClaudeIsInterruptedOrKilled(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		for _, c := range []struct {
+			name string
+			sig  syscall.Signal
+			want want
+		}{
+			{"interrupt", syscall.SIGINT, want{code: 130, killSwitch: "user-abort", endings: "cancelled"}},
+			{"kill", syscall.SIGKILL, want{code: 3, killSwitch: "failed-wave", endings: "crashed"}},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				l := newLab(t, claude, working(bash(longCommand)))
+				s := l.inBash()
+				for _, p := range l.named("claude") {
+					_ = syscall.Kill(p.PID, c.sig)
+				}
+				l.check(l.finish(s), c.want)
+			})
+		}
+	})
+}
+
+func TestE2ESupervisorIsKilled(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, working(bash("(setsid sleep 301 &); "+longCommand)))
+		s := l.inBash()
+		s.signal(syscall.SIGKILL)
+		if e := l.finish(s); e.code != -1 {
+			t.Errorf("exit code %d, want a death by signal", e.code)
+		}
+		eventually(t, "nothing of the killed run lives", func() bool { return len(l.processes()) == 0 })
+		if _, err := os.Stat(l.ledger(ledger.RunsFile)); err == nil && len(l.runs()) != 0 {
+			t.Errorf("%d run records before anybody looked, want none", len(l.runs()))
+		}
+		requests := len(l.api.Requests())
+
+		if e := l.finish(l.command("status")); e.code != 0 || !strings.Contains(e.stdout, "had been killed") {
+			t.Errorf("status: exit %d, %q", e.code, e.stdout)
+		}
+		r, rec := l.oneRun(), l.oneSession()
+		if r.ExitCause != "killed" || endingsOf(r) != "crashed" || r.IterationsCompleted != 0 || r.KillSwitch != nil {
+			t.Errorf("run record = %+v", r)
+		}
+		if !rec.Recovered || rec.AutopilotRunID != r.AutopilotRunID || rec.SessionID != r.Sessions[0] || rec.Ending != "crashed" {
+			t.Errorf("session record = %+v", rec)
+		}
+		if n := len(l.api.Requests()); n != requests {
+			t.Errorf("the API got %d requests after the supervisor had died", n-requests)
+		}
+
+		var again struct {
+			Running bool        `json:"running"`
+			Record  *ledger.Run `json:"record"`
+		}
+		if err := json.Unmarshal([]byte(l.finish(l.command("status", "--json")).stdout), &again); err != nil {
+			t.Fatal(err)
+		}
+		if again.Running || again.Record == nil || again.Record.ExitCause != "killed" || len(l.runs()) != 1 || len(l.sessions()) != 1 {
+			t.Errorf("second status = %+v with %d run and %d session records, want the same run and one of each", again, len(l.runs()), len(l.sessions()))
+		}
+	})
+}
+
+// Two runs of the same minute on the same branch in two repositories have the
+// same id. The end of one must not be the end of the other.
+func TestE2ERunsOfOtherRepositoriesAreLeftAlone(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		for attempt := 1; ; attempt++ {
+			a, b := newLab(t, claude, working(bash(longCommand))), newLab(t, claude, working(bash(longCommand)))
+			for _, l := range []*lab{a, b} {
+				l.git("branch", "-m", "main")
+			}
+			sa, sb := a.inBash(), b.inBash()
+			if idOf(a) != idOf(b) {
+				if attempt == 3 {
+					t.Fatalf("no two runs of the same minute in %d attempts", attempt)
+				}
+				for _, s := range []*started{sa, sb} {
+					s.signal(syscall.SIGINT)
+				}
+				a.finish(sa)
+				b.finish(sb)
+				continue
+			}
+			sa.signal(syscall.SIGKILL)
+			a.finish(sa)
+			eventually(t, "nothing of the killed run lives", func() bool { return len(a.processes()) == 0 })
+			a.finish(a.command("status"))
+			if len(b.named("claude")) == 0 || len(b.named("sleep")) == 0 {
+				t.Error("the end of one run ended the session of another repository")
+			}
+			sb.signal(syscall.SIGINT)
+			b.check(b.finish(sb), want{code: 130, killSwitch: "user-abort", endings: "cancelled"})
+			return
+		}
+	})
+}
+
+// idOf is the id of the run that is on in a lab.
+func idOf(l *lab) string {
+	l.t.Helper()
+	var v struct {
+		RunID string `json:"run_id"`
+	}
+	if err := json.Unmarshal([]byte(l.finish(l.command("status", "--json")).stdout), &v); err != nil {
+		l.t.Fatal(err)
+	}
+	return v.RunID
+}
+
+// What a session leaves behind is gone before the next one starts.
+func TestE2ELeftoversOfASession(t *testing.T) {
+	commands := map[string]string{
+		"setsid":         "(setsid sleep 302 &) ; echo left",
+		"nohup":          "(nohup sleep 302 >/dev/null 2>&1 &) ; echo left",
+		"no-environment": "(env -i setsid sleep 302 >/dev/null 2>&1 &) ; echo left",
+		"grandchild":     "(setsid sh -c 'env -i sleep 302 & env -i sleep 302' >/dev/null 2>&1 &) ; echo left",
+	}
+	eachVersion(t, func(t *testing.T, claude string) {
+		for name, command := range commands {
+			t.Run(name, func(t *testing.T) {
+				var l *lab
+				l = newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+					sleepers := len(l.named("sleep"))
+					switch {
+					case sessionNumber(r) == 1 && r.Step == 1:
+						return bash("%s", command)
+					case sessionNumber(r) == 1:
+						if sleepers == 0 {
+							t.Error("the first session left nothing behind, so this shows nothing")
+						}
+						return reportMore("one")
+					case r.Step == 1:
+						if sleepers > 0 {
+							t.Errorf("%d processes of the first session live in the second", sleepers)
+						}
+						return bash("echo hello")
+					default:
+						return reportDone("two")
+					}
+				}, nil))
+				e := l.run("do it", "--allowed-tools", "Bash")
+				l.check(e, want{cause: "work-done", endings: "completed completed", completed: 2})
+				if !strings.Contains(e.stderr, "processes that the session left behind were ended") {
+					t.Error("the log does not speak of what was ended")
+				}
+			})
+		}
+	})
+}
+
+// An MCP server that ignores every request to end, in a session that ends by
+// itself, one that is interrupted, and one whose supervisor is killed.
+func TestE2EStubbornMCPServer(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachVersion(t, func(t *testing.T, claude string) {
+		for _, c := range []string{"ends", "interrupted", "killed"} {
+			t.Run(c, func(t *testing.T) {
+				command := longCommand
+				if c == "ends" {
+					command = "echo hello"
+				}
+				l := newLab(t, claude, working(bash("%s", command)))
+				mark := l.path("mark-server")
+				l.write(".mcp.json", fmt.Sprintf(`{"mcpServers":{"stubborn":{"command":%q,"args":[],"env":{%q:%q}}}}`, self, mcpVar, mark))
+				l.commit("server")
+				var s *started
+				if c == "ends" {
+					s = l.start("do it", "--allowed-tools", "Bash")
+				} else {
+					s = l.inBash()
+				}
+				eventually(t, "the server is connected", func() bool { return l.exists("mark-server") })
+				switch c {
+				case "interrupted":
+					s.signal(syscall.SIGINT)
+					l.check(l.finish(s), want{code: 130, killSwitch: "user-abort", endings: "cancelled"})
+				case "killed":
+					s.signal(syscall.SIGKILL)
+					l.finish(s)
+					eventually(t, "nothing of the killed run lives", func() bool { return len(l.processes()) == 0 })
+				default:
+					l.check(l.finish(s), want{cause: "work-done", endings: "completed", completed: 1})
+				}
+			})
+		}
+	})
+}
+
+// A tool that takes for ever is ended when its own clock is over, though newer
+// versions of the CLI print a heartbeat meanwhile.
+func TestE2EToolStall(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, working(bash(longCommand)))
+		e := l.run("do it", "--allowed-tools", "Bash", "--stall-timeout", "2s", "--tool-stall-timeout", "4s")
+		r := l.check(e, want{code: 3, killSwitch: "stall-timeout", endings: "hung"})
+		if !strings.Contains(deref(r.KillSwitchDetail), "tool-stall-timeout=4s") {
+			t.Errorf("detail = %q, want the clock of tools", deref(r.KillSwitchDetail))
+		}
+	})
+}
+
+// A tool that works is not a hang, however silent the stream is.
+func TestE2EBusyToolIsNoStall(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		// Five seconds of processor time, whatever the machine's speed.
+		busy := `while :; do set -- $(cat /proc/self/stat); n=0; while [ $n -lt 20000 ]; do n=$((n+1)); done; t=$(ps -o times= -p $$); [ $t -ge 5 ] && break; done; echo worked`
+		l := newLab(t, claude, working(bash("%s", busy)))
+		e := l.run("do it", "--allowed-tools", "Bash", "--stall-timeout", "2s", "--tool-stall-timeout", "2s")
+		l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
+	})
+}

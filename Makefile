@@ -34,7 +34,7 @@ e2e: ## tests with the real Claude Code CLI from npm, on loopback, without an ac
 	@for v in $(CLI_VERSIONS); do sh scripts/claude-cli.sh $$v $(CACHE)/claude >/dev/null || exit 1; done
 	AUTOPILOT_E2E_CLI=$(CACHE)/claude AUTOPILOT_E2E_VERSIONS="$(CLI_VERSIONS)" $(GO) test -tags e2e -count=1 -timeout 40m -run E2E ./cmd/internal/e2e
 
-bench: ## benchmarks, each beside something to compare it with
+bench: build ## benchmarks, each beside something to compare it with
 	$(GO) run ./cmd/internal/bench
 
 fuzz: ## every fuzz target for FUZZTIME

@@ -29,7 +29,7 @@ const (
 	drainTime    = 2 * time.Second
 	gitTime      = 30 * time.Second
 	freshState   = time.Second // what git said this long ago still holds
-	stderrInWord = 200 // bytes of stderr that explain a failed start
+	stderrInWord = 200         // bytes of stderr that explain a failed start
 )
 
 // session is one Run at work.
@@ -65,22 +65,22 @@ func Run(ctx context.Context, spec Spec, beat func(Progress)) (Result, error) {
 		return s.res, err
 	}
 	s.settle()
-	return s.res, s.keepResult()
+	return s.res, s.keep(ResultPath(s.Folder))
 }
 
-// keepResult writes the result to the session's folder. It survives the death of
-// the supervisor; it is not synced, because a power cut before the ledger has it
-// only means that the session is recorded as cut off.
-func (s *session) keepResult() error {
+// keep writes the result as it is to the session's folder. It survives the death
+// of the supervisor; it is not synced, because a power cut before the ledger has
+// it only means that the session is recorded as cut off.
+func (s *session) keep(path string) error {
 	data, err := json.MarshalIndent(s.res, "", "  ")
 	if err != nil {
 		return fmt.Errorf("record session: %w", err)
 	}
-	tmp := ResultPath(s.Folder) + ".tmp"
+	tmp := path + ".tmp"
 	if err := os.WriteFile(tmp, data, 0o600); err != nil {
 		return statedir.Full(s.Folder, fmt.Errorf("record session: %w", err))
 	}
-	if err := os.Rename(tmp, ResultPath(s.Folder)); err != nil {
+	if err := os.Rename(tmp, path); err != nil {
 		return fmt.Errorf("record session: %w", err)
 	}
 	return nil

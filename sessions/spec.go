@@ -131,6 +131,7 @@ func (r Result) Duration() time.Duration { return r.EndedAt.Sub(r.StartedAt) }
 // File names in the folder of a session.
 const (
 	resultName   = "result.json"
+	progressName = "progress.json"
 	settingsName = "settings.json"
 	capName      = "cap.json"
 	stderrName   = "stderr.log"
@@ -139,6 +140,10 @@ const (
 
 // ResultPath is where the result of the session with this folder is kept.
 func ResultPath(folder string) string { return filepath.Join(folder, resultName) }
+
+// ProgressPath is where the result so far of a running session is kept, for the
+// case that its supervisor is killed.
+func ProgressPath(folder string) string { return filepath.Join(folder, progressName) }
 
 // StderrPath is where the session's own messages are kept.
 func StderrPath(folder string) string { return filepath.Join(folder, stderrName) }

@@ -16,6 +16,9 @@ import (
 	"autopilot/sessions/vitals"
 )
 
+// keepEvery is the least time between two writings of a session's progress.
+const keepEvery = 5 * time.Second
+
 // noticeBoard hands what the reader saw to the watch without making the reader
 // wait: the reader of a pty must never wait for anything.
 type noticeBoard struct {
@@ -67,7 +70,7 @@ func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
 	s.beatNow("", false)
 	timer := time.NewTimer(s.nextLook(time.Now()))
 	defer timer.Stop()
-	judged := time.Now().Round(0)
+	judged, kept := time.Now().Round(0), time.Now().Round(0)
 	for {
 		select {
 		case <-p.Done():
@@ -95,8 +98,23 @@ func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
 			s.judge(ctx)
 			s.beatNow("", false)
 		}
+		if now.Round(0).Sub(kept) >= keepEvery {
+			kept = now.Round(0)
+			s.keepProgress()
+		}
 		timer.Reset(s.nextLook(now))
 	}
+}
+
+// keepProgress puts on disk what the session has used so far, so that it is not
+// lost when the supervisor is killed. It is a help and not a duty: when it cannot
+// be written, the result will say so.
+func (s *session) keepProgress() {
+	so := s.res
+	s.settle()
+	_ = s.keep(ProgressPath(s.Folder))
+	so.Caps = s.res.Caps
+	s.res = so
 }
 
 // look checks the vital signs and the deadlines.

@@ -87,8 +87,7 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 	id := sessions.ID(s.Current.SessionID)
 	var res sessions.Result
 	if err := statedir.LoadJSON(sessions.ResultPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
-		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: time.Now(),
-			Ending: outcome.Crashed, Cause: "cut off when its supervisor was killed"}
+		res = cutOff(folder, s)
 	}
 	by, recordID := recordOwn, string(id)
 	f, found, err := recordOfPlugin(s, ledgers)
@@ -107,6 +106,19 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 	addSession(&s.Record, res, by, recordID)
 	s.UpdatedAt = res.EndedAt
 	return nil
+}
+
+// cutOff is the result of a session that did not come to its end: what it had
+// used when that was last written down.
+func cutOff(folder string, s *State) sessions.Result {
+	id := sessions.ID(s.Current.SessionID)
+	var res sessions.Result
+	if err := statedir.LoadJSON(sessions.ProgressPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
+		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt}
+	}
+	res.EndedAt = time.Now()
+	res.Ending, res.Cause = outcome.Crashed, "cut off when its supervisor was killed"
+	return res
 }
 
 // recordOfPlugin looks for the record that the session wrote itself before it

@@ -2,6 +2,7 @@ package vitals
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -15,11 +16,14 @@ const (
 	// leastLook bounds how often very short limits are checked.
 	leastLook = 20 * time.Millisecond
 	// sleepGap is how much later than planned a look may come before the
-	// machine must have been asleep.
+	// machine, or the supervisor, must have been asleep; half a limit is enough
+	// where that is shorter.
 	sleepGap = 30 * time.Second
+	// leastWindow is the shortest time over which CPU time is judged.
+	leastWindow = 2 * time.Second
 	// busyShare is the share of one processor above which a session's tree is
 	// at work. An idle CLI stays far below, with its timers.
-	busyShare = 0.05
+	busyShare = 0.1
 )
 
 // Limits bound a process. Zero means no limit.
@@ -73,7 +77,11 @@ func wall(t time.Time) time.Time { return t.Round(0) }
 func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
 	l := c.limits
 	now = wall(now)
-	if !c.planned.IsZero() && now.Sub(c.planned) > sleepGap {
+	limit, clock := l.Stall, "stall-timeout"
+	if g.InTool {
+		limit, clock = max(l.ToolStall, l.Stall), "tool-stall-timeout"
+	}
+	if late := now.Sub(c.planned); !c.planned.IsZero() && (late > sleepGap || limit > 0 && late > limit/2) {
 		c.alive = now
 	}
 	if a := wall(g.Active); !g.Active.IsZero() && a.After(c.alive) {
@@ -88,15 +96,11 @@ func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
 		}
 		return outcome.StopNone, ""
 	}
-	limit, clock := l.Stall, "stall-timeout"
-	if g.InTool {
-		limit, clock = max(l.ToolStall, l.Stall), "tool-stall-timeout"
-	}
 	silent := now.Sub(c.alive)
 	if limit <= 0 || silent < quietBefore(limit) {
 		return outcome.StopNone, ""
 	}
-	c.takeSample(now)
+	c.takeSample(now, limit)
 	silent = now.Sub(c.alive)
 	if silent >= limit {
 		return outcome.StopHung, fmt.Sprintf("no event, no transcript growth and no CPU for %v >= %s=%v", silent.Round(time.Second), clock, limit)
@@ -108,8 +112,14 @@ func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
 // transcript are looked at: most sessions never get there.
 func quietBefore(limit time.Duration) time.Duration { return limit / 3 }
 
-// takeSample compares CPU time and transcript size with the sample before.
-func (c *Clock) takeSample(now time.Time) {
+// window is how long CPU time is added up before it is judged: an idle CLI works
+// in short bursts.
+func window(limit time.Duration) time.Duration { return max(limit/4, leastWindow) }
+
+// takeSample looks at CPU time and transcript size and compares them with the
+// sample that began the window. A tree whose CPU time shrinks has worked too: the
+// process that used it has ended.
+func (c *Clock) takeSample(now time.Time, limit time.Duration) {
 	cur := sample{at: now, size: c.transcriptSize()}
 	if table, err := proctree.Take(proctree.Root); err == nil {
 		pids := []int{c.pid}
@@ -118,13 +128,18 @@ func (c *Clock) takeSample(now time.Time) {
 		}
 		cur.cpu = table.CPU(pids...)
 	}
-	before := c.sample
-	c.sample = cur
-	if before.at.IsZero() {
+	first := c.sample
+	if first.at.Before(c.alive) {
+		c.sample = cur
 		return
 	}
-	busy := float64(cur.cpu-before.cpu) > busyShare*float64(cur.at.Sub(before.at))
-	if busy || cur.size != before.size {
+	passed := cur.at.Sub(first.at)
+	if passed < window(limit) && now.Sub(c.alive) < limit && cur.size == first.size {
+		return
+	}
+	c.sample = cur
+	busy := math.Abs(float64(cur.cpu-first.cpu)) > busyShare*float64(passed)
+	if busy || cur.size != first.size {
 		c.alive = now
 	}
 }

@@ -48,6 +48,7 @@ func (g Goal) Next(r Request) Assignment {
 	text := prompt.Goal(g.Text, r.Iteration, r.MaxSessions, r.Past)
 	return Assignment{
 		Mode: "goal", SessionType: "feature", Confidence: 1, Rationale: "the goal was given",
+		Alternatives: []mode.Alternative{}, Missing: []string{},
 		Steps: []sessions.Step{{Prompt: text}}, Schema: prompt.ReportSchema,
 		Manual: "claude " + quote(g.Text),
 	}

@@ -52,6 +52,27 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// until PATTERN CMD ARG... runs a command again and again until what it prints
+// matches a pattern.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN CMD ARG...")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%v does not print %q", args[1:], args[0])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // begins A B wants A to begin with the whole of B, byte by byte.
 func begins(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {

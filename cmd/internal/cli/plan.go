@@ -170,7 +170,7 @@ func (s plannedSession) write(b *strings.Builder) {
 		projected = " (projected: with the signals of now)"
 	}
 	fmt.Fprintf(b, "\niteration %d%s\n", s.Iteration, projected)
-	fmt.Fprintf(b, "  mode        %s, confidence %.2f: %s\n", s.Mode, s.Confidence, s.Rationale)
+	fmt.Fprintf(b, "  mode        %s, confidence %.2f: %s\n", orNone(s.Mode), s.Confidence, s.Rationale)
 	for _, a := range s.Alternatives {
 		fmt.Fprintf(b, "  or          %s, confidence %.2f\n", a.Mode, a.Confidence)
 	}

@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `autopilot supervises Claude Code from outside. It looks at the machine, decides
+const rootIntro = `autopilot supervises Claude Code from outside. It looks at the machine, decides
 whether another session may start and how large it may be, runs 'claude -p',
 watches it, ends it cleanly, and writes down what happened.
 
@@ -14,38 +15,75 @@ Start:  autopilot plan "GOAL"      what a run would do
         autopilot run "GOAL"       do it
 Stop:   autopilot stop             after the current session
         autopilot stop --now       at once (so does Ctrl-C)
-Look:   autopilot status, autopilot runs, autopilot sessions, autopilot doctor`
+Look:   autopilot status, autopilot runs, autopilot sessions, autopilot doctor
+
+Exit status:
+`
+
+// rootLong is the help of the program, with the table of exit codes.
+func rootLong() string {
+	var b strings.Builder
+	b.WriteString(rootIntro)
+	for _, c := range ExitCodes() {
+		fmt.Fprintf(&b, "  %-9s %s\n", c[0], c[1])
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
 
 func newRoot(std Stdio) *cobra.Command {
 	root := &cobra.Command{
-		Use: "autopilot", Short: "Supervise Claude Code sessions, unattended", Long: rootLong,
+		Use: "autopilot", Short: "Supervise Claude Code sessions, unattended", Long: rootLong(),
 		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.Args = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		var names []string
-		for _, sub := range c.Commands() {
-			if !sub.Hidden {
-				names = append(names, sub.Name())
-			}
-		}
-		return usageHint(nearest(args[0], names), "unknown command %q", args[0])
-	}
+	root.Args = unknownCommand
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringP("dir", "C", "", "work as if started in `DIR`")
-	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
 		runCommand(std), planCommand(std), statusCommand(std), stopCommand(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),
 		versionCommand(std), manCommand(std), hookCommand(std), guardCommand(std), standinCommand(std),
 	)
+	root.SetHelpCommand(helpCommand())
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = func(c *cobra.Command, args []string) error { return unknownCommand(c, args) }
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 	return root
+}
+
+// helpCommand shows the help of a command and refuses one that is not there.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Show the help of a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			target, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(c.Root(), args)
+			}
+			return target.Help()
+		},
+	}
+}
+
+// unknownCommand refuses a word that is no command of c and names the nearest.
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	return usageHint(nearest(args[0], names), "unknown command %q", args[0])
 }
 
 // flagError names the nearest flag for one that is not known.
@@ -53,6 +91,7 @@ func flagError(c *cobra.Command, err error) error {
 	words := err.Error()
 	flag, unknown := strings.CutPrefix(words, "unknown flag: --")
 	if !unknown {
+		words, _, _ = strings.Cut(words, ": strconv.")
 		return usageHint("see 'autopilot "+c.Name()+" --help'", "%s", words)
 	}
 	return usageHint(nearestFlag(c, flag), "unknown flag --%s", flag)

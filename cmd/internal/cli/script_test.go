@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll,
-			"says": says, "holds": holds, "begins": begins, "tree": tree,
+			"says": says, "holds": holds, "begins": begins, "tree": tree, "until": until,
 		},
 	})
 }
@@ -131,14 +131,20 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// into follows one step of a key: a field, a place in a list, or the entry of a
-// list that has that name.
+// into follows one step of a key: a field, a place in a list (-1 is the last), or
+// the entry of a list that has that name.
 func into(v any, key string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		return v[key]
 	case []any:
-		if i, err := strconv.Atoi(key); err == nil && i < len(v) {
+		if i, err := strconv.Atoi(key); err == nil {
+			if i < 0 {
+				i += len(v)
+			}
+			if i < 0 || i >= len(v) {
+				return nil
+			}
 			return v[i]
 		}
 		if key == "len" {

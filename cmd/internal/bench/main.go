@@ -1,0 +1,70 @@
+// Command bench measures the built program and prints each figure beside
+// something that does the same work without it, measured in the same run: on a
+// shared machine only the ratio means something.
+//
+// It needs bin/autopilot, which 'make build' makes, and git. It starts only
+// processes of its own and ends them.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	binary, err := filepath.Abs(filepath.Join("bin", "autopilot"))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("%w; run 'make build' first", err)
+	}
+	base, err := os.MkdirTemp("", "autopilot-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(base)
+	b, err := newBench(binary, base)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
+	b.out = w
+	fmt.Fprintf(w, "figure\tvalue\tbeside\tvalue\tratio\taim\n")
+	for _, measure := range []func() error{b.startUp, b.iteration, b.decoder, b.memory, b.idle, b.append, b.probe, b.hook} {
+		if err := measure(); err != nil {
+			return err
+		}
+		_ = w.Flush()
+	}
+	return nil
+}
+
+// row prints one figure beside another.
+func (b *bench) row(what, value, beside, other string, ratio float64, aim string) {
+	r := "-"
+	if ratio > 0 {
+		r = fmt.Sprintf("%.2f", ratio)
+	}
+	fmt.Fprintf(b.out, "%s\t%s\t%s\t%s\t%s\t%s\n", what, value, beside, other, r, aim)
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
+
+func mb(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20)) }

@@ -1,0 +1,225 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"autopilot/metrics/ledger"
+	"autopilot/sessions/hook"
+	"autopilot/sessions/messagesapi"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// session is a session of the real CLI that a person might have open.
+type session struct{ cmd *exec.Cmd }
+
+// open starts one and waits until it asks the API, which never answers.
+func (l *lab) open(program ...string) *session {
+	l.t.Helper()
+	before := len(l.api.Requests())
+	s := &session{exec.Command(program[0], append(slices.Clone(program[1:]), "-p", "hello")...)}
+	s.cmd.Dir, s.cmd.Env = l.repo, l.env
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(s.end)
+	if _, err := l.api.Wait(l.t.Context(), before+1); err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
+// end ends it with everything that it has started. It may be called again.
+func (s *session) end() {
+	if s.cmd.ProcessState == nil {
+		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+		_ = s.cmd.Wait()
+	}
+}
+
+// peers asks the program which sessions of others it sees.
+func (l *lab) peers() (count int, pids []int) {
+	l.t.Helper()
+	var v struct {
+		Snapshot struct {
+			Peers    *int `json:"peers"`
+			Sessions []struct {
+				PID int    `json:"pid"`
+				CWD string `json:"cwd"`
+			} `json:"peer_sessions"`
+		} `json:"snapshot"`
+	}
+	e := l.finish(l.command("probe", "--json"))
+	if err := json.Unmarshal([]byte(e.stdout), &v); err != nil {
+		l.t.Fatalf("%v in %q", err, e.stdout)
+	}
+	if v.Snapshot.Peers == nil {
+		l.t.Fatal("peers could not be counted")
+	}
+	for _, s := range v.Snapshot.Sessions {
+		pids = append(pids, s.PID)
+	}
+	return *v.Snapshot.Peers, pids
+}
+
+// aloneOnTheMachine waits until no session of anybody is there.
+func (l *lab) aloneOnTheMachine() {
+	l.t.Helper()
+	eventually(l.t, "no Claude session is open on this machine", func() bool { n, _ := l.peers(); return n == 0 })
+}
+
+func TestE2EPeersAreCountedOnce(t *testing.T) {
+	eachVersionAlone(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, messagesapi.Always(messagesapi.Hang()))
+		ways := map[string][]string{"native": {claude}}
+		wrapper := filepath.Join(filepath.Dir(claude), "node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs")
+		if _, err := os.Stat(wrapper); err == nil {
+			ways["node"] = []string{"node", wrapper}
+		} else {
+			t.Logf("no node wrapper in this version: %v", err)
+		}
+		for name, program := range ways {
+			t.Run(name, func(t *testing.T) {
+				l.aloneOnTheMachine()
+				s := l.open(program...)
+				if n, pids := l.peers(); n != 1 || cmp.Diff([]int{s.cmd.Process.Pid}, pids) != "" {
+					t.Errorf("%d peers %v, want the one with pid %d", n, pids, s.cmd.Process.Pid)
+				}
+				s.end()
+				l.aloneOnTheMachine()
+			})
+		}
+	})
+}
+
+// A session of ours runs beside one of a person's: one peer, which is fine. With
+// two the machine's tier falls, and with one again it rises, so ours is never
+// counted. The cap that the hook reads follows.
+func TestE2ECapFollowsThePeers(t *testing.T) {
+	eachVersionAlone(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+			switch {
+			case !r.HasTool("StructuredOutput"):
+				return messagesapi.Hang() // a person's session
+			case r.Step == 1:
+				return bash("touch mark-begun; until [ -e mark-end ]; do sleep 0.1; done")
+			default:
+				return reportDone("it")
+			}
+		}, nil))
+		l.aloneOnTheMachine()
+		first := l.open(claude)
+		run := l.inBash("--probe-interval", "100ms")
+		capIs := func(n int) func() bool {
+			file := hook.CapFile(l.stateFile("cap.json"))
+			return func() bool { s, err := file.Load(); return err == nil && s.Cap == n }
+		}
+		if !capIs(6)() {
+			t.Error("the cap is not 6 with one peer")
+		}
+		second := l.open(claude)
+		eventually(t, "the cap falls with two peers", capIs(4))
+		first.end()
+		eventually(t, "the cap rises with one peer", capIs(6))
+		l.write("mark-end", "")
+		e := l.finish(run)
+		second.end()
+		r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
+		var got []ledger.Cap
+		for _, c := range r.Caps {
+			got = append(got, ledger.Cap{Tier: c.Tier, Cap: c.Cap, Refused: c.Refused})
+		}
+		if diff := cmp.Diff([]ledger.Cap{{Tier: "green", Cap: 6}, {Tier: "warn", Cap: 4}, {Tier: "green", Cap: 6}}, got); diff != "" {
+			t.Errorf("caps applied (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestE2EStrayKeyIsNotHandedOn(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, working(bash("echo hello")))
+		l.flags = nil
+		e := l.run("do it", "--allowed-tools", "Bash")
+		l.check(e, want{code: 3, killSwitch: "failed-wave", endings: "auth"})
+		if n := len(l.api.Requests()); n != 0 {
+			t.Errorf("the API got %d requests, want none", n)
+		}
+		if !strings.Contains(e.stderr, "ANTHROPIC_API_KEY") || strings.Contains(e.stderr, "sk-fake") {
+			t.Error("the log does not name the variable, or it tells the key")
+		}
+	})
+}
+
+func TestE2EEnvironmentOfASession(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, working(bash("env > mark-env")))
+		l.set("CLAUDECODE", "1")
+		l.set("CLAUDE_CODE_SESSION_ID", "of-the-session-around-us")
+		l.set("CLAUDE_CODE_SSE_PORT", "4711")
+		e := l.run("do it", "--agents-per-wave", "3", "--allowed-tools", "Bash")
+		r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
+		got := map[string]string{}
+		for line := range strings.Lines(l.contents("mark-env")) {
+			if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+				got[name] = value
+			}
+		}
+		for name, want := range map[string]string{
+			"AUTOPILOT_RUN_ID": r.AutopilotRunID, "AUTOPILOT_AGENTS_PER_WAVE": "3",
+			"CLAUDE_CODE_SESSION_ID": r.Sessions[0], "CLAUDE_CODE_SSE_PORT": "", "TERM": "dumb", "PWD": l.repo,
+		} {
+			if got[name] != want {
+				t.Errorf("%s=%q in the session, want %q", name, got[name], want)
+			}
+		}
+	})
+}
+
+func TestE2EDoctor(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, messagesapi.Always(messagesapi.Text("ok")))
+		l.set("AUTOPILOT_CLAUDE", claude)
+		version := filepath.Base(filepath.Dir(claude))
+		type finding struct {
+			Name, Detail, Mend string
+			OK                 bool
+		}
+		ask := func() (map[string]finding, int) {
+			e := l.finish(l.command("doctor", "--json"))
+			var all []finding
+			if err := json.Unmarshal([]byte(e.stdout), &all); err != nil {
+				t.Fatal(err)
+			}
+			by := map[string]finding{}
+			for _, f := range all {
+				by[f.Name] = f
+			}
+			return by, e.code
+		}
+		found, code := ask() // the key in the environment is not handed on
+		if f := found["claude"]; !f.OK || !strings.Contains(f.Detail, version) || f.Mend != "" {
+			t.Errorf("claude: %+v, want ok and version %s", f, version)
+		}
+		if f := found["login"]; f.OK || !strings.Contains(f.Detail, "not logged in") || !strings.Contains(f.Mend, "--use-api-key") || code != 2 {
+			t.Errorf("login: %+v with exit code %d, want not logged in, the way out, and 2", f, code)
+		}
+		l.withToken()
+		if found, code := ask(); !found["login"].OK || code != 0 {
+			t.Errorf("login with a token: %+v with exit code %d, want ok and 0", found["login"], code)
+		}
+		if n := len(l.api.Requests()); n != 0 {
+			t.Errorf("the API got %d requests, want none", n)
+		}
+		l.nothingLeft()
+	})
+}

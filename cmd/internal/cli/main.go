@@ -60,7 +60,7 @@ func ExitCodes() [][2]string {
 		{"5", "resources: the machine is overloaded"},
 		{"6", "budget spent: tokens or cost"},
 		{"7", "another supervisor holds this project"},
-		{"130, 143", "interrupted or terminated by a signal"},
+		{"129, 130, 143", "hung up, interrupted or terminated by a signal"},
 	}
 }
 

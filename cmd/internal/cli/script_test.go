@@ -50,11 +50,20 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
+		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll,
 			"says": says, "holds": holds, "begins": begins, "tree": tree, "until": until,
 		},
 	})
+}
+
+// condition knows [root].
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("condition %q is not known", name)
 }
 
 // setUpScript gives each script a repository, a home of its own, and a machine

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/metrics/logs"
 	"autopilot/metrics/statedir"
+	"autopilot/sessions/prompt"
 	"autopilot/sessions/repo"
 )
 
@@ -117,6 +119,21 @@ func findClaude(name string) (string, error) {
 	return path, nil
 }
 
+// stderrWords is what a failed command said last, for a person.
+func stderrWords(err error) string {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + logs.Redact(prompt.Cut(last, maxWords))
+	}
+	return ""
+}
+
+const maxWords = 200 // runes of another program's message
+
 // claudeVersion asks the binary for its version. An answer that is no version is
 // empty; a binary that does not answer is an error.
 func claudeVersion(ctx context.Context, path string, environ []string) (string, error) {
@@ -127,7 +144,7 @@ func claudeVersion(ctx context.Context, path string, environ []string) (string, 
 	cmd.WaitDelay = versionTimeout / 10
 	out, err := cmd.Output()
 	if err != nil {
-		return "", usageHint("run it by hand to see why", "%s --version does not work: %v", path, err)
+		return "", usageHint("run it by hand to see why", "%s --version does not work: %v%s", path, err, stderrWords(err))
 	}
 	return parseVersion(string(out)), nil
 }

@@ -102,9 +102,9 @@ func TestE2EPeersAreCountedOnce(t *testing.T) {
 	})
 }
 
-// A session of ours runs beside one of a person's: one peer, which is fine. With
-// two the machine's tier falls, and with one again it rises, so ours is never
-// counted. The cap that the hook reads follows.
+// A session of ours runs beside two of a person's, which is fine. With three the
+// machine's tier falls, and with two again it rises, so ours is never counted.
+// The cap that the hook reads follows.
 func TestE2ECapFollowsThePeers(t *testing.T) {
 	eachVersionAlone(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
@@ -118,22 +118,23 @@ func TestE2ECapFollowsThePeers(t *testing.T) {
 			}
 		}, nil))
 		l.aloneOnTheMachine()
-		first := l.open(claude)
+		first, second := l.open(claude), l.open(claude)
 		run := l.inBash("--probe-interval", "100ms")
 		capIs := func(n int) func() bool {
 			file := hook.CapFile(l.stateFile("cap.json"))
 			return func() bool { s, err := file.Load(); return err == nil && s.Cap == n }
 		}
 		if !capIs(6)() {
-			t.Error("the cap is not 6 with one peer")
+			t.Error("the cap is not 6 with two peers")
 		}
-		second := l.open(claude)
-		eventually(t, "the cap falls with two peers", capIs(4))
+		third := l.open(claude)
+		eventually(t, "the cap falls with three peers", capIs(4))
 		first.end()
-		eventually(t, "the cap rises with one peer", capIs(6))
+		eventually(t, "the cap rises with two peers", capIs(6))
 		l.write("mark-end", "")
 		e := l.finish(run)
 		second.end()
+		third.end()
 		r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 		var got []ledger.Cap
 		for _, c := range r.Caps {

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"autopilot/metrics/logs"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions/hook"
 	"autopilot/sessions/launch"
@@ -187,7 +188,7 @@ func (s *session) words(end outcome.End, f outcome.Facts) string {
 	}
 	if !f.Init && end.Ending == outcome.Failed {
 		if text := head(StderrPath(s.Folder), stderrInWord); text != "" {
-			cause += ": " + text
+			cause += ": " + logs.Redact(text)
 		}
 	}
 	return cause
@@ -322,7 +323,7 @@ func (s *session) settle() {
 	s.res.EndedAt = time.Now()
 	s.res.Version, s.res.Model = orKeep(f.Version, s.res.Version), orKeep(f.Model, s.res.Model)
 	s.res.Agents, s.res.Usage, s.res.ToolUses = f.Agents, f.Usage, f.ToolUses
-	s.res.Retries, s.res.Denials, s.res.Report = f.Retries, f.Denials, f.Report
+	s.res.Retries, s.res.Denials, s.res.Report = f.Retries, f.Denials, logs.RedactJSON(f.Report)
 	if caps, err := s.cap.Load(); err == nil {
 		s.res.Caps = caps
 	}
@@ -335,6 +336,7 @@ func (s *session) settle() {
 // of a long one in a file beside it.
 func (s *session) keepAnswer(text string) {
 	s.res.AnswerLen = len(text)
+	text = logs.Redact(text)
 	s.res.Answer = text
 	if len(text) <= answerKept {
 		return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/logs"
 	"autopilot/metrics/statedir"
 	"autopilot/probe/proctree"
 	"autopilot/sessions"
@@ -79,7 +80,7 @@ func newState(o Options, started time.Time, verdict string) State {
 		SchemaVersion: ledger.RunSchema, AutopilotRunID: o.RunID, StartedAt: ledger.Stamp(started),
 		MaxSessions: o.Limits.MaxSessions, MaxHours: o.Limits.MaxHours, ConfidenceThreshold: o.Limits.ConfidenceThreshold,
 		Sessions: []string{}, HostClass: &host, ResourceVerdictAtStart: &verdict,
-		Source: o.Source.Name(), Goal: o.Goal, Endings: []ledger.Ending{}, Caps: []ledger.Cap{}, Version: o.Version,
+		Source: o.Source.Name(), Goal: logs.Redact(o.Goal), Endings: []ledger.Ending{}, Caps: []ledger.Cap{}, Version: o.Version,
 	}
 	if o.Worktree != "" {
 		rec.WorktreePath = &o.Worktree

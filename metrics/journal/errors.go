@@ -25,6 +25,7 @@ type LockedError struct {
 	Waited time.Duration
 }
 
+// Error names the journal and, where it is known, who holds it.
 func (e *LockedError) Error() string {
 	who := "another process"
 	if e.PID != 0 {

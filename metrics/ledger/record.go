@@ -73,7 +73,7 @@ type Ending struct {
 	Cause     string  `json:"cause,omitempty"`
 	CostUSD   float64 `json:"cost_usd"`
 	Tokens    int64   `json:"tokens"`
-	Record    string  `json:"record"` // "own", "plugin" or "missing"
+	Record    string  `json:"record"` // who wrote the session record: "own" or "plugin"
 }
 
 // Cap is one cap on sub-agents that held in a session, and what it refused.

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"encoding/json"
 	"log/slog"
 	"regexp"
 	"sync"
@@ -29,4 +30,37 @@ func ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// RedactJSON redacts every text in a JSON value. What is not JSON is redacted as
+// text and becomes a JSON string.
+func RedactJSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return raw
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		v = string(raw)
+	}
+	out, err := json.Marshal(redactValue(v))
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func redactValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Redact(v)
+	case []any:
+		for i := range v {
+			v[i] = redactValue(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = redactValue(v[k])
+		}
+	}
+	return v
 }

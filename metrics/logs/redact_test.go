@@ -37,3 +37,17 @@ func TestReplaceAttr(t *testing.T) {
 		t.Errorf("log line = %s", s)
 	}
 }
+
+func TestRedactJSON(t *testing.T) {
+	t.Parallel()
+	got := string(logs.RedactJSON([]byte(`{"summary":"used sk-ant-api03-abcdefgh12345678","list":["token=abcdefghij",3]}`)))
+	if want := `{"list":["[redacted]",3],"summary":"used [redacted]"}`; got != want {
+		t.Errorf("RedactJSON = %s, want %s", got, want)
+	}
+	if got := logs.RedactJSON(nil); got != nil {
+		t.Errorf("RedactJSON(nil) = %s", got)
+	}
+	if got, want := string(logs.RedactJSON([]byte(`no json, password=abcdefghij`))), `"no json, [redacted]"`; got != want {
+		t.Errorf("RedactJSON = %s, want %s", got, want)
+	}
+}

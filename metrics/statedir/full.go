@@ -16,6 +16,7 @@ type FullError struct {
 	Err       error
 }
 
+// Error names the path and what is free there.
 func (e *FullError) Error() string {
 	why := "disk is full"
 	if errors.Is(e.Err, syscall.EDQUOT) {
@@ -24,6 +25,7 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%v: %s: %s free at %s", e.Err, why, inWords(e.FreeBytes), e.Path)
 }
 
+// Unwrap returns the error of the system.
 func (e *FullError) Unwrap() error { return e.Err }
 
 // Hint says what a person can do about it.

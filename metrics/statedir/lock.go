@@ -67,6 +67,7 @@ type HeldError struct {
 	Holder Holder
 }
 
+// Error names the lock and its holder.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("lock %s is held by %s", e.Path, e.Holder)
 }

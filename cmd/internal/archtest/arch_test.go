@@ -35,7 +35,7 @@ func layers() []string {
 func fanOutExceptions() map[string]int {
 	return map[string]int{
 		"supervisor":       18,
-		"sessions":         10, // where the parts of one session meet
+		"sessions":         11, // where the parts of one session meet
 		"cmd/internal/cli": 1 << 10,
 	}
 }
@@ -46,7 +46,7 @@ func confined() map[string][]string {
 		"github.com/shirou/gopsutil":        {"probe"},
 		"github.com/sashabaranov/go-openai": {"reflector/llm"},
 		"github.com/creack/pty":             {"sessions/ptyrun"},
-		"github.com/lmittmann/tint":         {"cmd/internal/cli"},
+		"github.com/lmittmann/tint":         {"cmd/internal/screen"},
 		"github.com/spf13/cobra":            {"cmd/internal/cli"},
 	}
 }

@@ -38,7 +38,7 @@ func (b *bench) decoder() error {
 				_ = json.Unmarshal(line, &v)
 			}
 		})
-		b.row(kind.what, fmt.Sprintf("%.0f MB/s", ours), "encoding/json into a map", fmt.Sprintf("%.0f MB/s", plain), ours/plain, "-")
+		b.row(figure{what: kind.what, value: fmt.Sprintf("%.0f MB/s", ours), beside: "encoding/json into a map", other: fmt.Sprintf("%.0f MB/s", plain), ratio: ours / plain, aim: "-"})
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (b *bench) append() error {
 		}
 		took = append(took, median(each))
 	}
-	b.row("append at 10^6 records", ms(took[1]), "at 10^2", ms(took[0]), float64(took[1])/float64(took[0]), "the same")
+	b.row(figure{what: "append at 10^6 records", value: ms(took[1]), beside: "at 10^2", other: ms(took[0]), ratio: float64(took[1]) / float64(took[0]), aim: "the same"})
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (b *bench) probe() error {
 	many := probeTime()
 	_ = in.Close()
 	_ = cmd.Wait()
-	b.row(fmt.Sprintf("probe with %d more processes", more), ms(many), "as it is", ms(few), float64(many)/float64(few), "-")
+	b.row(figure{what: fmt.Sprintf("probe with %d more processes", more), value: ms(many), beside: "as it is", other: ms(few), ratio: float64(many) / float64(few), aim: "-"})
 	return nil
 }
 
@@ -145,6 +145,6 @@ func (b *bench) hook() error {
 		}
 		bare = append(bare, d)
 	}
-	b.row("hook agent-cap, start to answer", ms(median(ours)), "git --version", ms(median(bare)), float64(median(ours))/float64(median(bare)), "milliseconds")
+	b.row(figure{what: "hook agent-cap, start to answer", value: ms(median(ours)), beside: "git --version", other: ms(median(bare)), ratio: float64(median(ours)) / float64(median(bare)), aim: "milliseconds"})
 	return nil
 }

@@ -52,12 +52,23 @@ func run() error {
 }
 
 // row prints one figure beside another.
-func (b *bench) row(what, value, beside, other string, ratio float64, aim string) {
-	r := "-"
-	if ratio > 0 {
-		r = fmt.Sprintf("%.2f", ratio)
+func (b *bench) row(f figure) {
+	r, beside, other := "-", "-", "-"
+	if f.ratio > 0 {
+		r = fmt.Sprintf("%.2f", f.ratio)
 	}
-	fmt.Fprintf(b.out, "%s\t%s\t%s\t%s\t%s\t%s\n", what, value, beside, other, r, aim)
+	if f.beside != "" {
+		beside, other = f.beside, f.other
+	}
+	fmt.Fprintf(b.out, "%s\t%s\t%s\t%s\t%s\t%s\n", f.what, f.value, beside, other, r, f.aim)
+}
+
+// figure is one measured value beside another.
+type figure struct {
+	what, value   string
+	beside, other string // what stands beside it, and its value
+	ratio         float64
+	aim           string
 }
 
 func median(d []time.Duration) time.Duration {

@@ -87,7 +87,7 @@ func (b *bench) startUp() error {
 			}
 			bare = append(bare, d)
 		}
-		b.row("start to end of '"+c+"'", ms(median(ours)), "git --version", ms(median(bare)), float64(median(ours))/float64(median(bare)), "under 10 ms")
+		b.row(figure{what: "start to end of '" + c + "'", value: ms(median(ours)), beside: "git --version", other: ms(median(bare)), ratio: float64(median(ours)) / float64(median(bare)), aim: "under 10 ms"})
 	}
 	return nil
 }
@@ -119,8 +119,8 @@ func (b *bench) iteration() error {
 		ours, shell, status = append(ours, o), append(shell, s), append(status, g)
 	}
 	o, s, g := median(ours), median(shell), median(status)
-	b.row("iteration", ms(o), "shell loop, same stand-in", ms(s), float64(o)/float64(s), "-")
-	b.row("overhead of an iteration", ms(o-s), "git status alone", ms(g), float64(o-s)/float64(g), "under 2 ms")
+	b.row(figure{what: "iteration", value: ms(o), beside: "shell loop, same stand-in", other: ms(s), ratio: float64(o) / float64(s), aim: "-"})
+	b.row(figure{what: "overhead of an iteration", value: ms(o - s), beside: "git status alone", other: ms(g), ratio: float64(o-s) / float64(g), aim: "under 2 ms"})
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (b *bench) memory() error {
 		if err != nil {
 			return err
 		}
-		b.row(fmt.Sprintf("peak memory, a line of %d KB", size>>10), mb(peak), "-", "-", 0, "under 40 MB")
+		b.row(figure{what: fmt.Sprintf("peak memory, a line of %d KB", size>>10), value: mb(peak), aim: "under 40 MB"})
 	}
 	return nil
 }
@@ -212,8 +212,8 @@ func (b *bench) idle() error {
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
-	b.row("CPU while a session hangs 30 s", ms(after.CPU-before.CPU), "one tick", "10.00 ms", 0, "none")
-	b.row("memory meanwhile", mb(rss), "-", "-", 0, "under 20 MB")
+	b.row(figure{what: "CPU while a session hangs 30 s", value: ms(after.CPU - before.CPU), beside: "one tick", other: "10.00 ms", aim: "none"})
+	b.row(figure{what: "memory meanwhile", value: mb(rss), aim: "under 20 MB"})
 	return nil
 }
 

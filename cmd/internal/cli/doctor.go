@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +19,7 @@ import (
 	"autopilot/metrics/statedir"
 	"autopilot/probe/proctree"
 	"autopilot/probe/tier"
+	"autopilot/sessions/binary"
 	"autopilot/sessions/launch"
 )
 
@@ -101,10 +101,10 @@ func checkBinary(ctx context.Context, std Stdio, p place) []finding {
 	switch {
 	case err != nil:
 		f.Detail, f.Mend = err.Error(), hintOf(err)
-	case olderThan(ver, minClaude):
+	case binary.OlderThan(ver, binary.Oldest):
 		f.OK, f.Mend = false, "update it: npm install -g @anthropic-ai/claude-code"
-	case ver == "" || olderThan(ver, testedClaude):
-		f.Mend = "autopilot is tested from version " + testedClaude + " on"
+	case ver == "" || binary.OlderThan(ver, binary.Tested):
+		f.Mend = "autopilot is tested from version " + binary.Tested + " on"
 	}
 	all := []finding{f}
 	if err == nil {
@@ -241,36 +241,16 @@ func checkMachine(ctx context.Context) []finding {
 	return append(all, orphans)
 }
 
-// checkLogin asks the CLI whether it has credentials. It sends no request.
+// checkLogin tells whether a session would have credentials. It sends no request.
 func checkLogin(ctx context.Context, path string, env, notes []string) finding {
-	f := finding{Name: "login", OK: true}
-	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"} {
-		if lookup(env, name) != "" {
-			f.Detail = "by " + name
-			return f
-		}
+	l := binary.AskLogin(ctx, path, env)
+	switch {
+	case !l.Known:
+		return finding{Name: "login", OK: true, Detail: l.How}
+	case l.In:
+		return finding{Name: "login", OK: true, Detail: "by " + orNone(l.How)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "auth", "status")
-	cmd.Env, cmd.WaitDelay = env, time.Second
-	out, err := cmd.Output()
-	var status struct {
-		LoggedIn bool   `json:"loggedIn"`
-		Method   string `json:"authMethod"`
-	}
-	if json.Unmarshal(out, &status) != nil {
-		f.Detail = "cannot be told without a request"
-		if err != nil {
-			f.Detail += " (" + err.Error() + ")"
-		}
-		return f
-	}
-	if f.OK = status.LoggedIn; f.OK {
-		f.Detail = "by " + orNone(status.Method)
-		return f
-	}
-	f.Detail, f.Mend = "not logged in", "run 'claude' once and log in, or set CLAUDE_CODE_OAUTH_TOKEN ('claude setup-token')"
+	f := finding{Name: "login", Detail: "not logged in", Mend: "run 'claude' once and log in, or set CLAUDE_CODE_OAUTH_TOKEN ('claude setup-token')"}
 	if len(notes) > 0 && strings.Contains(notes[0], "ANTHROPIC_API_KEY") {
 		f.Mend += "; or --use-api-key"
 	}

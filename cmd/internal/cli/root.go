@@ -67,6 +67,7 @@ func helpCommand() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return unknownCommand(c.Root(), args)
 			}
+			target.InitDefaultHelpFlag()
 			return target.Help()
 		},
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/screen"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
+	"autopilot/sessions/binary"
 	"autopilot/sessions/guard"
 	"autopilot/sessions/launch"
 	"autopilot/sessions/reap"
@@ -110,8 +112,8 @@ func checkClaude(ctx context.Context, std Stdio, j job) (path, ver string, err e
 	if ver, err = claudeVersion(ctx, path, env); err != nil {
 		return "", "", err
 	}
-	if olderThan(ver, minClaude) {
-		return "", "", usageHint("update it: npm install -g @anthropic-ai/claude-code", "claude %s at %s is too old, %s or newer is needed", ver, path, minClaude)
+	if binary.OlderThan(ver, binary.Oldest) {
+		return "", "", usageHint("update it: npm install -g @anthropic-ai/claude-code", "claude %s at %s is too old, %s or newer is needed", ver, path, binary.Oldest)
 	}
 	return path, ver, nil
 }
@@ -127,7 +129,7 @@ type runSetup struct {
 func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 	project, err := statedir.OpenProject(j.state, j.repo.Top)
 	if err != nil {
-		return &codeError{code: exitUsage, err: err, hint: hintOf(err)}
+		return stateError(err)
 	}
 	if err := enoughDisk(j, project); err != nil {
 		return err
@@ -145,16 +147,17 @@ func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 	}
 	id, folder, err := supervisor.Register(project, branch, time.Now())
 	if err != nil {
-		return &codeError{code: exitUsage, err: err}
+		return stateError(err)
 	}
 	if err := s.lock.Update(statedir.Holder{RunID: id}); err != nil {
 		return err
 	}
-	log, live, done, err := newLog(std, j.cfg.LogFormat, folder)
+	log, live, err := screen.Open(screen.Options{Out: std.Err, Format: j.cfg.LogFormat, TTY: std.TTY, Width: std.Width,
+		NoColor: std.getenv("NO_COLOR") != "", Folder: folder})
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer live.Close()
 	warnBefore(log, std, j, s)
 	warnRecovered(log, recovered, recoverErr)
 	token := uuid.NewString()
@@ -166,11 +169,20 @@ func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 	if gerr := g.Close(); gerr != nil {
 		log.Warn("the guard did not end well", "err", gerr.Error())
 	}
-	live.clear()
+	live.Close()
 	if cerr := supervisor.Close(project, id); err == nil {
 		err = cerr
 	}
 	return conclude(std, j, s.flags, out, err)
+}
+
+// stateError is for a state folder that cannot be used.
+func stateError(err error) error {
+	hint := hintOf(err)
+	if hint == "" {
+		hint = "make the folder writable, or set XDG_STATE_HOME"
+	}
+	return &codeError{code: exitUsage, err: err, hint: hint}
 }
 
 func enoughDisk(j job, p statedir.Project) error {
@@ -190,7 +202,7 @@ type wiring struct {
 	branch     string
 	ledgers    *ledger.Ledgers
 	log        *slog.Logger
-	live       *liveLine
+	live       *screen.Live
 	guard      *guard.Guard
 }
 
@@ -203,7 +215,7 @@ func supervise(ctx context.Context, std Stdio, j job, w wiring) (supervisor.Outc
 	return supervisor.Run(ctx, supervisor.Options{
 		RunID: w.id, Version: version(), Goal: j.goal, Branch: w.branch, Worktree: j.worktree(), Source: j.source,
 		Limits: j.limits(), Waits: j.waits(), Session: spec, AgentsFor: j.cfg.AgentsFor,
-		Probe: j.probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.show,
+		Probe: j.probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) }, Poke: poke,
 	})
 }

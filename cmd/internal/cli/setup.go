@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"autopilot/cmd/internal/config"
-	"autopilot/metrics/logs"
 	"autopilot/metrics/statedir"
-	"autopilot/sessions/prompt"
+	"autopilot/sessions/binary"
 	"autopilot/sessions/repo"
 )
 
@@ -101,50 +98,18 @@ func (p place) worktree() string {
 
 // findClaude resolves the claude binary to an absolute path.
 func findClaude(name string) (string, error) {
-	if strings.HasPrefix(name, "~/") {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", usage("claude: %v", err)
-		}
-		name = filepath.Join(home, name[2:])
-	}
-	path, err := exec.LookPath(name)
+	path, err := binary.Find(name)
 	if err != nil {
-		return "", usageHint("install Claude Code (npm install -g @anthropic-ai/claude-code), or name the binary with --claude PATH",
-			"claude is not there: %v", err)
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", usage("claude: %v", err)
+		return "", usageHint("install Claude Code (npm install -g @anthropic-ai/claude-code), or name the binary with --claude PATH", "%v", err)
 	}
 	return path, nil
 }
 
-// stderrWords is what a failed command said last, for a person.
-func stderrWords(err error) string {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
-		return ""
-	}
-	lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return ": " + logs.Redact(prompt.Cut(last, maxWords))
-	}
-	return ""
-}
-
-const maxWords = 200 // runes of another program's message
-
-// claudeVersion asks the binary for its version. An answer that is no version is
-// empty; a binary that does not answer is an error.
+// claudeVersion asks the binary for its version.
 func claudeVersion(ctx context.Context, path string, environ []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = environ
-	cmd.WaitDelay = versionTimeout / 10
-	out, err := cmd.Output()
+	ver, err := binary.Version(ctx, path, environ)
 	if err != nil {
-		return "", usageHint("run it by hand to see why", "%s --version does not work: %v%s", path, err, stderrWords(err))
+		return "", usageHint("run it by hand to see why", "%v", err)
 	}
-	return parseVersion(string(out)), nil
+	return ver, nil
 }

@@ -31,6 +31,7 @@ type statusView struct {
 	Folder     string                 `json:"folder,omitempty"`
 	Record     *ledger.Run            `json:"record"`
 	Recovered  []supervisor.Recovered `json:"recovered,omitempty"`
+	Elsewhere  string                 `json:"elsewhere,omitempty"` // a run that keeps its state in another folder
 }
 
 func statusCommand(std Stdio) *cobra.Command {
@@ -59,6 +60,24 @@ func statusCommand(std Stdio) *cobra.Command {
 }
 
 func viewStatus(ctx context.Context, p place) (statusView, error) {
+	v, err := viewOwn(ctx, p)
+	if err == nil && !v.Running {
+		v.Elsewhere = elsewhere(p)
+	}
+	return v, err
+}
+
+// elsewhere names a run in this work tree that keeps its state in another
+// folder, as one that was started by cron or by another user may.
+func elsewhere(p place) string {
+	holder, held, err := statedir.Peek(p.lockPath())
+	if err != nil || !held {
+		return ""
+	}
+	return holder.String()
+}
+
+func viewOwn(ctx context.Context, p place) (statusView, error) {
 	v := statusView{Repository: p.repo.Top}
 	project, found, err := statedir.FindProject(p.state, p.repo.Top)
 	if err != nil || !found {
@@ -116,6 +135,9 @@ func (v statusView) text(now time.Time) string {
 	s := ""
 	for _, r := range v.Recovered {
 		s += fmt.Sprintf("run %s had been killed; its records are written now, %d processes of it were ended\n", r.RunID, r.Processes)
+	}
+	if v.Elsewhere != "" {
+		s += fmt.Sprintf("a run is on that keeps its state elsewhere: %s\n", v.Elsewhere)
 	}
 	if v.Record == nil {
 		return s + "no run yet in " + v.Repository + "\n"
@@ -185,6 +207,10 @@ func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
 		}
 	}
 	if id == "" || !st.Alive() {
+		if other := elsewhere(p); other != "" {
+			return &codeError{code: exitHeld, err: fmt.Errorf("the run in this repository keeps its state elsewhere: %s", other),
+				hint: "stop it from where it was started, or send its pid an interrupt"}
+		}
 		fmt.Fprintf(std.Out, "no run is on in %s\n", p.repo.Top)
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/sessions/binary"
 	"autopilot/sessions/launch"
 	"autopilot/supervisor"
 )
@@ -43,8 +44,8 @@ func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup) {
 	switch {
 	case s.version == "":
 		log.Warn("claude did not say its version", "path", s.claude)
-	case olderThan(s.version, testedClaude):
-		log.Warn("claude is older than what autopilot is tested with", "version", s.version, "tested_from", testedClaude)
+	case binary.OlderThan(s.version, binary.Tested):
+		log.Warn("claude is older than what autopilot is tested with", "version", s.version, "tested_from", binary.Tested)
 	}
 }
 

@@ -5,6 +5,7 @@ package e2e
 import (
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,25 +72,114 @@ func TestE2EUsageLimitIsWaitedFor(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
 
+// A refusal that will pass, without a time at which it does, in the middle of a
+// session.
 func TestE2EOverloadIsWaitedFor(t *testing.T) {
+	cases := []struct {
+		name    string
+		refusal messagesapi.Reply
+		token   bool
+	}{
+		{"529", messagesapi.Overloaded(), false},
+		{"429-key", messagesapi.RateLimited(0, true), false},
+		{"429-token", messagesapi.RateLimited(0, true), true},
+	}
 	eachVersion(t, func(t *testing.T, claude string) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+					switch {
+					case r.Turn == 1:
+						return bash("echo hello")
+					case !resumed(r):
+						return c.refusal
+					default:
+						return reportDone("it")
+					}
+				}, nil))
+				if c.token {
+					l.withToken()
+				}
+				l.set("CLAUDE_CODE_MAX_RETRIES", "1")
+				e := l.run("do it", "--backoff-initial", "100ms", "--allowed-tools", "Bash")
+				r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
+				if s := l.oneSession(); s.Processes != 2 || r.TotalTokensUsed != 240 {
+					t.Errorf("%d processes, %d tokens; want 2 and 240", s.Processes, r.TotalTokensUsed)
+				}
+				l.sameConversation(l.mainRequests())
+			})
+		}
+	})
+}
+
+// The limit comes while a sub-agent works: it fails, and so does the main
+// conversation's next request. After the wait the work is done again and well, so
+// that this is no failed wave.
+func TestE2EUsageLimitDuringASubAgent(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		limit := func() messagesapi.Reply {
+			now := time.Now()
+			return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(3 * time.Second), Utilization: 1}, now)
+		}
+		var over atomic.Bool
 		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+			if resumed(r) {
+				over.Store(true)
+			}
 			switch {
-			case r.Turn == 1:
-				return bash("echo hello")
-			case !resumed(r):
-				return messagesapi.Overloaded()
+			case r.Turn > 1 && !over.Load():
+				return limit()
+			case r.Step == 1:
+				return agents("one")
 			default:
 				return reportDone("it")
 			}
-		}, nil))
-		l.set("CLAUDE_CODE_MAX_RETRIES", "1")
-		e := l.run("do it", "--backoff-initial", "100ms", "--allowed-tools", "Bash")
-		r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
-		if s := l.oneSession(); s.Processes != 2 || r.TotalTokensUsed != 240 {
-			t.Errorf("%d processes, %d tokens; want 2 and 240", s.Processes, r.TotalTokensUsed)
+		}, func(messagesapi.Request) messagesapi.Reply {
+			if !over.Load() {
+				return limit()
+			}
+			return messagesapi.Text("the report of a sub-agent")
+		}))
+		l.withToken()
+		l.check(l.run("do it", "--limit-margin", "0s"), want{cause: "work-done", endings: "completed", completed: 1})
+	})
+}
+
+// While a run waits for the API there is nothing to end but the waiting itself.
+func TestE2ELeavingTheWait(t *testing.T) {
+	cases := []struct {
+		name  string
+		leave func(*lab, *started)
+		want  want
+	}{
+		{"interrupt", func(_ *lab, s *started) { s.signal(syscall.SIGINT) }, want{code: 130, killSwitch: "user-abort", endings: "limited"}},
+		{"stop", func(l *lab, _ *started) { l.finish(l.command("stop")) }, want{code: 0, killSwitch: "user-abort", endings: "limited"}},
+		{"kill", func(l *lab, s *started) {
+			s.signal(syscall.SIGKILL)
+			eventually(l.t, "nothing of the killed run lives", func() bool { return len(l.processes()) == 0 })
+			l.finish(l.command("status"))
+		}, want{code: -1, cause: "killed", endings: "limited"}},
+	}
+	eachVersion(t, func(t *testing.T, claude string) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+					if r.Turn == 1 {
+						return bash("echo hello")
+					}
+					now := time.Now()
+					return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(time.Hour), Utilization: 1}, now)
+				}, nil))
+				l.withToken()
+				s := l.start("do it", "--allowed-tools", "Bash")
+				eventually(t, "the run waits", func() bool { return strings.Contains(l.finish(l.command("status")).stdout, "waiting") })
+				c.leave(l, s)
+				r := l.check(l.finish(s), c.want)
+				if rec := l.oneSession(); rec.Ending != "limited" || r.TotalTokensUsed != 120 {
+					t.Errorf("session ended as %s with %d tokens, want limited with 120", rec.Ending, r.TotalTokensUsed)
+				}
+			})
 		}
-		l.sameConversation(l.mainRequests())
 	})
 }
 

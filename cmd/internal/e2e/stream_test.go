@@ -97,7 +97,6 @@ func TestE2EStopHookThatAlwaysBlocks(t *testing.T) {
 			}
 			return messagesapi.Text("I am done")
 		},
-		"report": messagesapi.InSteps(bash("echo hello"), reportDone("it")),
 	}
 	eachVersion(t, func(t *testing.T, claude string) {
 		for name, main := range replies {
@@ -147,6 +146,39 @@ func TestE2EBudgetOfASession(t *testing.T) {
 		r := l.check(l.run("do it", "--max-cost-usd", "0.0001", "--allowed-tools", "Bash"), want{code: 6, killSwitch: "token-budget-exceeded", endings: "failed"})
 		if n := len(l.mainRequests()); n != 1 || r.TotalTokensUsed != 120 || r.TotalCostUSD <= 0.0001 {
 			t.Errorf("%d requests, %d tokens, $%f; want 1, 120 and more than the budget", n, r.TotalTokensUsed, r.TotalCostUSD)
+		}
+	})
+}
+
+// A process that stays after its work, here for a command in the background, is
+// ended when its grace is over, and the work counts.
+func TestE2ELingeringProcess(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
+			if r.Turn > 1 {
+				return reportDone("it")
+			}
+			input := bashInput(longCommand)
+			input["run_in_background"] = true
+			return messagesapi.ToolUse("Bash", input)
+		}, nil))
+		l.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")
+		e := l.run("do it", "--allowed-tools", "Bash", "--exit-grace", "2s")
+		l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
+		if !strings.Contains(e.stderr, "did not exit within 2s") {
+			t.Error("the log does not say that the process had to be ended")
+		}
+	})
+}
+
+// What follows -- reaches the CLI: here a limit of its own, which ends the session.
+func TestE2EArgumentsForClaude(t *testing.T) {
+	eachVersion(t, func(t *testing.T, claude string) {
+		l := newLab(t, claude, working(bash("echo hello")))
+		e := l.run("do it", "--allowed-tools", "Bash", "--", "--max-turns", "1")
+		r := l.check(e, want{code: 3, killSwitch: "failed-wave", endings: "failed"})
+		if !strings.Contains(r.Endings[0].Cause, "error_max_turns") {
+			t.Errorf("cause = %q, want the CLI's own limit", r.Endings[0].Cause)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package cli
+package screen
 
 import (
 	"context"
@@ -17,28 +17,39 @@ import (
 	"autopilot/supervisor"
 )
 
+// activityName is the log of a run in its folder.
 const activityName = "activity.jsonl"
 
-// newLog makes the run's logger: for a person or a machine on stderr, and always
-// as JSON lines in the run's folder. The returned function closes the file.
-func newLog(std Stdio, format, folder string) (*slog.Logger, *liveLine, func(), error) {
-	file, err := os.OpenFile(filepath.Join(folder, activityName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// Options say where the log of a run goes.
+type Options struct {
+	Out     io.Writer // of the person, usually stderr
+	Format  string    // auto, text or json
+	TTY     bool      // Out is a terminal
+	Width   int       // of that terminal
+	NoColor bool
+	Folder  string // of the run
+}
+
+// Open makes the log of a run: for a person or a machine on Out, and always as
+// JSON lines in the run's folder. The caller owes Live a Close.
+func Open(o Options) (*slog.Logger, *Live, error) {
+	file, err := os.OpenFile(filepath.Join(o.Folder, activityName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("open activity log: %w", err)
+		return nil, nil, fmt.Errorf("open activity log: %w", err)
 	}
-	live := &liveLine{out: std.Err, on: std.TTY && format != "json", width: std.Width}
+	live := &Live{out: o.Out, on: o.TTY && o.Format != "json", width: o.Width, file: file}
 	options := &slog.HandlerOptions{ReplaceAttr: logs.ReplaceAttr}
 	var screen slog.Handler
 	switch {
-	case format == "json":
+	case o.Format == "json":
 		screen = slog.NewJSONHandler(live, options)
-	case format == "text" || !std.TTY:
+	case o.Format == "text" || !o.TTY:
 		screen = slog.NewTextHandler(live, options)
 	default:
-		screen = tint.NewHandler(live, &tint.Options{TimeFormat: time.TimeOnly, ReplaceAttr: logs.ReplaceAttr, NoColor: std.getenv("NO_COLOR") != ""})
+		screen = tint.NewHandler(live, &tint.Options{TimeFormat: time.TimeOnly, ReplaceAttr: logs.ReplaceAttr, NoColor: o.NoColor})
 	}
-	log := slog.New(both{screen, slog.NewJSONHandler(file, options)})
-	return log, live, func() { _ = file.Close() }, nil
+	live.tick()
+	return slog.New(both{screen, slog.NewJSONHandler(file, options)}), live, nil
 }
 
 // both hands each record to two handlers.
@@ -60,18 +71,22 @@ func (b both) WithGroup(name string) slog.Handler {
 	return both{b[0].WithGroup(name), b[1].WithGroup(name)}
 }
 
-// liveLine is the last line of a terminal: it shows the run as it is, and steps
+// Live is the last line of a terminal: it shows the run as it is, and steps
 // aside for each line of the log.
-type liveLine struct {
-	mu    sync.Mutex
-	out   io.Writer
-	on    bool
-	width int
-	text  string
+type Live struct {
+	mu     sync.Mutex
+	out    io.Writer
+	on     bool
+	width  int
+	text   string
+	status supervisor.Status
+	quit   chan struct{} // closed to end the ticking; nil when it is not on
+	ticks  sync.WaitGroup
+	file   *os.File // the log in the run's folder
 }
 
 // Write prints a line of the log above the live line.
-func (l *liveLine) Write(p []byte) (int, error) {
+func (l *Live) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.on || l.text == "" {
@@ -87,11 +102,44 @@ func (l *liveLine) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// show replaces the live line.
-func (l *liveLine) show(s supervisor.Status) {
+// tick redraws the line every second until it is closed, because time passes
+// also while nothing else does.
+func (l *Live) tick() {
 	if !l.on {
 		return
 	}
+	l.quit = make(chan struct{})
+	l.ticks.Go(func() {
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		for {
+			select {
+			case <-l.quit:
+				return
+			case <-t.C:
+				l.mu.Lock()
+				s := l.status
+				l.mu.Unlock()
+				if !s.Started.IsZero() {
+					l.draw(s)
+				}
+			}
+		}
+	})
+}
+
+// Show replaces the live line.
+func (l *Live) Show(s supervisor.Status) {
+	if !l.on {
+		return
+	}
+	l.mu.Lock()
+	l.status = s
+	l.mu.Unlock()
+	l.draw(s)
+}
+
+func (l *Live) draw(s supervisor.Status) {
 	text := liveText(s, time.Now())
 	if r := []rune(text); len(r) >= l.width {
 		text = string(r[:max(0, l.width-1)])
@@ -104,13 +152,21 @@ func (l *liveLine) show(s supervisor.Status) {
 	}
 }
 
-func (l *liveLine) clear() {
+// Close ends the ticking, takes the line away and closes the log in the run's
+// folder. It may be called again. What is logged afterwards reaches the screen only.
+func (l *Live) Close() {
+	if l.quit != nil {
+		close(l.quit)
+		l.ticks.Wait()
+		l.quit = nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.on && l.text != "" {
 		_, _ = io.WriteString(l.out, "\r\x1b[K")
 		l.text = ""
 	}
+	_ = l.file.Close()
 }
 
 // liveText is the live line: where the run stands and what the session does.

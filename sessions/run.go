@@ -197,7 +197,7 @@ func (s *session) words(end outcome.End, f outcome.Facts) string {
 // process runs one process of the session to its end and sweeps up after it.
 func (s *session) process(ctx context.Context, step Step) (ptyrun.Exit, error) {
 	if s.res.Processes > 0 {
-		s.tally.NextProcess()
+		s.tally.NextProcess(s.res.Ending.Waits())
 	}
 	stderr, err := os.OpenFile(StderrPath(s.Folder), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -328,24 +328,27 @@ func (s *session) settle() {
 		s.res.Caps = caps
 	}
 	if f.Result != nil {
-		s.keepAnswer(f.Result.Result)
+		s.keepAnswer(f.Result.Result, f.Result.AnswerCut)
 	}
 }
 
 // keepAnswer keeps the beginning of the last answer in the result and the whole
 // of a long one in a file beside it.
-func (s *session) keepAnswer(text string) {
-	s.res.AnswerLen = len(text)
+func (s *session) keepAnswer(text string, cut bool) {
+	if cut && !s.res.AnswerCut {
+		s.note(true, "the answer is longer than is kept of one: %d bytes are", len(text))
+	}
+	s.res.AnswerLen, s.res.AnswerCut = len(text), cut
 	text = logs.Redact(text)
 	s.res.Answer = text
 	if len(text) <= answerKept {
 		return
 	}
-	cut := answerKept
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	end := answerKept
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
 	}
-	s.res.Answer = text[:cut]
+	s.res.Answer = text[:end]
 	if err := os.WriteFile(filepath.Join(s.Folder, answerName), []byte(text), 0o600); err != nil {
 		s.note(true, "the answer could not be kept: %v", err)
 	}

@@ -115,6 +115,7 @@ type Result struct {
 	Report    json.RawMessage `json:"report,omitempty"`
 	Answer    string          `json:"answer,omitempty"` // the beginning of the last answer
 	AnswerLen int             `json:"answer_bytes"`
+	AnswerCut bool            `json:"answer_cut,omitempty"` // it was longer than is kept of one
 	Swept     int             `json:"processes_swept"` // left behind by the session and ended
 	Left      []int           `json:"processes_left,omitempty"`
 	NextStep  int             `json:"next_step"` // where a continuation goes on

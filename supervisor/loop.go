@@ -205,8 +205,10 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	}
 	l.spec = s
 	l.file.Iteration = iteration
-	l.file.Current = &Current{SessionID: string(s.ID), Mode: l.assignment.Mode, SessionType: l.assignment.SessionType,
-		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records}
+	l.file.Current = &Current{
+		SessionID: string(s.ID), Mode: l.assignment.Mode, SessionType: l.assignment.SessionType,
+		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records,
+	}
 	return l.save()
 }
 
@@ -216,7 +218,11 @@ func capOf(j tier.Judgement) hook.Change {
 
 // run runs the session, or goes on with one that waited.
 func (l *loop) run(ctx context.Context) (event, error) {
-	l.Log.Info("session started", "iteration", l.file.Iteration, "session_id", string(l.spec.ID), "mode", l.assignment.Mode,
+	what := "session started"
+	if l.spec.Continue != nil {
+		what = "session continued"
+	}
+	l.Log.Info(what, "iteration", l.file.Iteration, "session_id", string(l.spec.ID), "mode", l.assignment.Mode,
 		"confidence", l.assignment.Confidence, "tier", l.spec.Cap.Tier, "cap", l.spec.Cap.Cap, "signal", l.spec.Cap.Signal)
 	res, err := l.Options.Run(ctx, l.spec, l.beat)
 	l.result = res
@@ -245,6 +251,9 @@ func (l *loop) beat(p sessions.Progress) {
 func (l *loop) live(p sessions.Progress) {
 	if l.Live == nil {
 		return
+	}
+	if p.Cap.Tier == "" {
+		p.Cap = l.spec.Cap
 	}
 	st := Status{
 		State: string(l.state), Iteration: l.file.Iteration, Limits: l.Limits, Started: l.started, Mode: l.assignment.Mode,
@@ -277,8 +286,10 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 		}
 		return s
 	case r.Budget:
-		return stopFor(&killswitch.Hit{Reason: killswitch.TokenBudgetExceeded,
-			Detail: fmt.Sprintf("the session used up the rest of the budget: cumulative_cost_usd=%.4f, max-cost-usd=%.4f", l.spent().CostUSD, l.Limits.MaxCostUSD)})
+		return stopFor(&killswitch.Hit{
+			Reason: killswitch.TokenBudgetExceeded,
+			Detail: fmt.Sprintf("the session used up the rest of the budget: cumulative_cost_usd=%.4f, max-cost-usd=%.4f", l.spent().CostUSD, l.Limits.MaxCostUSD),
+		})
 	}
 	if h := killswitch.CheckAfter(l.Limits, l.facts); h != nil {
 		return stopFor(h)

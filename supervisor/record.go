@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -67,9 +68,11 @@ func addSession(rec *ledger.Run, r sessions.Result, by, id string) {
 	rec.Sessions = append(rec.Sessions, id)
 	rec.Tokens = rec.Tokens.Add(t)
 	rec.TotalTokensUsed += t.Budgeted()
-	rec.TotalCostUSD += r.Usage.CostUSD
-	rec.Endings = append(rec.Endings, ledger.Ending{SessionID: id, Ending: string(r.Ending), Cause: r.Cause,
-		CostUSD: r.Usage.CostUSD, Tokens: t.Budgeted(), Record: by})
+	rec.TotalCostUSD = dollars(rec.TotalCostUSD + r.Usage.CostUSD)
+	rec.Endings = append(rec.Endings, ledger.Ending{
+		SessionID: id, Ending: string(r.Ending), Cause: r.Cause,
+		CostUSD: dollars(r.Usage.CostUSD), Tokens: t.Budgeted(), Record: by,
+	})
 	rec.Caps = append(rec.Caps, capsOf(r, id)...)
 	if r.Version != "" {
 		rec.ClaudeVersion = r.Version
@@ -78,6 +81,10 @@ func addSession(rec *ledger.Run, r sessions.Result, by, id string) {
 		rec.StallRecoveryCount = 1
 	}
 }
+
+// dollars rounds an amount to a millionth: sums of binary fractions have noise
+// behind that.
+func dollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 func tokens(r sessions.Result) ledger.Tokens {
 	return ledger.Tokens{Input: r.Usage.Input, Output: r.Usage.Output, CacheCreation: r.Usage.CacheCreation, CacheRead: r.Usage.CacheRead}
@@ -152,7 +159,7 @@ func sessionRecord(r sessions.Result, sessionType string) ledger.Session {
 		Waves: []ledger.Wave{}, TotalAgents: r.Agents.Started(), TotalFilesChanged: len(r.Files),
 		AgentSummary:  ledger.Agents{Complete: r.Agents.Complete, Partial: r.Agents.Partial, Failed: r.Agents.Failed, Spiral: r.Agents.Spiral},
 		Effectiveness: effectiveness(r), TokenInput: &in, TokenOutput: &t.Output, Status: status, AutopilotRunID: r.RunID,
-		Ending: string(r.Ending), EndingCause: r.Cause, CostUSD: r.Usage.CostUSD, Processes: r.Processes, Model: r.Model,
+		Ending: string(r.Ending), EndingCause: r.Cause, CostUSD: dollars(r.Usage.CostUSD), Processes: r.Processes, Model: r.Model,
 		ClaudeVersion: r.Version, Commits: r.Commits, Caps: capsOf(r, string(r.ID)),
 	}
 	if rep, err := prompt.ParseReport(r.Report); err == nil {
@@ -168,7 +175,8 @@ func (l *loop) find(id sessions.ID, started time.Time) (ledger.Found, bool) {
 		return ledger.Found{}, false
 	}
 	f, ok, err := ledger.FindSession(l.Ledgers.SessionsPath(), l.offset, ledger.Want{
-		ClaudeID: string(id), RunID: l.RunID, Since: started, Until: time.Now(), Used: l.used})
+		ClaudeID: string(id), RunID: l.RunID, Since: started, Until: time.Now(), Used: l.used,
+	})
 	if err != nil {
 		l.Log.Warn("the session ledger cannot be read", "err", err.Error())
 	}

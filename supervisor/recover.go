@@ -131,6 +131,8 @@ func recordOfPlugin(s *State, ledgers *ledger.Ledgers) (ledger.Found, bool, erro
 	for _, x := range s.Record.Sessions {
 		used[x] = true
 	}
-	return ledger.FindSession(ledgers.SessionsPath(), s.Current.LedgerOffset, ledger.Want{ClaudeID: s.Current.SessionID,
-		RunID: s.Record.AutopilotRunID, Since: s.Current.StartedAt, Until: time.Now(), Used: used})
+	return ledger.FindSession(ledgers.SessionsPath(), s.Current.LedgerOffset, ledger.Want{
+		ClaudeID: s.Current.SessionID,
+		RunID:    s.Record.AutopilotRunID, Since: s.Current.StartedAt, Until: time.Now(), Used: used,
+	})
 }

@@ -41,8 +41,10 @@ func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 	until := wakeAt(now, l.result.ResetAt, l.Waits, l.wait.NextBackOff())
 	last := l.started.Round(0).Add(time.Duration(l.Limits.MaxHours * float64(time.Hour)))
 	if !until.Before(last) {
-		l.stop = stopFor(&killswitch.Hit{Reason: killswitch.MaxHoursExceeded,
-			Detail: fmt.Sprintf("%s; it could go on at %s, after max-hours=%.2fh", l.result.Cause, until.UTC().Format(time.RFC3339), l.Limits.MaxHours)})
+		l.stop = stopFor(&killswitch.Hit{
+			Reason: killswitch.MaxHoursExceeded,
+			Detail: fmt.Sprintf("%s; it could go on at %s, after max-hours=%.2fh", l.result.Cause, until.UTC().Format(time.RFC3339), l.Limits.MaxHours),
+		})
 		return hit, nil
 	}
 	l.file.Waiting = &Waiting{Until: until, Why: string(l.result.Ending) + ": " + l.result.Cause}

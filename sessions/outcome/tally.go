@@ -12,6 +12,13 @@ import (
 // going round in circles.
 const spiralEdits = 3
 
+// How a sub-agent ended, as the stream says it.
+const (
+	taskCompleted = "completed"
+	taskFailed    = "failed"
+	taskStopped   = "stopped"
+)
+
 // Usage is what the model was paid for. Tokens are counts, cost is in US
 // dollars as the CLI computed it.
 type Usage struct {
@@ -90,11 +97,18 @@ func (t *Tally) begin() {
 }
 
 // NextProcess starts counting another process of the same conversation: what
-// was used and done stays, what only says how a process ended is forgotten.
-func (t *Tally) NextProcess() {
+// was used and done stays, what only says how a process ended is forgotten. After
+// a limit of the API, sub-agents that did not complete were cut off by it and did
+// not fail by themselves.
+func (t *Tally) NextProcess(afterLimit bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.f.Earlier = t.usageLocked()
+	for _, a := range t.agents {
+		if afterLimit && (a.status != taskCompleted || a.idle) {
+			a.status, a.idle = taskStopped, false
+		}
+	}
 	t.begin()
 }
 
@@ -249,8 +263,10 @@ func (t *Tally) streamed(e stream.Event) {
 		t.request = e.Stream.MessageID
 	}
 	u, s := t.open[t.request], e.Stream.Usage
-	t.open[t.request] = Usage{Input: max(u.Input, s.InputTokens), Output: max(u.Output, s.OutputTokens),
-		CacheCreation: max(u.CacheCreation, s.CacheCreationTokens), CacheRead: max(u.CacheRead, s.CacheReadTokens)}
+	t.open[t.request] = Usage{
+		Input: max(u.Input, s.InputTokens), Output: max(u.Output, s.OutputTokens),
+		CacheCreation: max(u.CacheCreation, s.CacheCreationTokens), CacheRead: max(u.CacheRead, s.CacheReadTokens),
+	}
 }
 
 func (t *Tally) result(e stream.Event) {
@@ -313,9 +329,9 @@ func (a Agents) with(x agent) Agents {
 		return a
 	}
 	switch {
-	case x.status == "failed", x.status == "completed" && x.idle:
+	case x.status == taskFailed, x.status == taskCompleted && x.idle:
 		a.Failed++
-	case x.status == "completed":
+	case x.status == taskCompleted:
 		a.Complete++
 	default:
 		a.Partial++

@@ -32,7 +32,7 @@ func (s *session) act(line string) (code int, over bool) {
 		s.result("success", "")
 		return 0, true
 	case "result":
-		s.result(orElse(rest, "success"), "done")
+		s.result(orElse(rest, "success"), orElse(s.answer, "done"))
 		if rest != "" && rest != "success" {
 			return 1, true
 		}
@@ -49,7 +49,11 @@ func (s *session) actMore(verb, rest string, fields []string) {
 	case "say":
 		s.say(rest)
 	case "big":
-		s.say(strings.Repeat("x", number(rest, 1<<20)))
+		text := strings.Repeat("x", number(at(fields, 0), 1<<20))
+		s.say(text)
+		if at(fields, 1) == "result" {
+			s.answer = text
+		}
 	case "think", "linger":
 		time.Sleep(span(rest))
 	case "bare-tool":
@@ -79,8 +83,10 @@ func (s *session) actMore(verb, rest string, fields []string) {
 		s.next = usage{int64(number(at(fields, 0), 0)), int64(number(at(fields, 1), 0)), cost}
 	case "retry":
 		for i := range number(at(fields, 2), 1) {
-			s.emit(map[string]any{"type": "system", "subtype": "api_retry", "attempt": i + 1, "max_retries": 10,
-				"retry_delay_ms": 10, "error_status": number(at(fields, 0), 500), "error": at(fields, 1)})
+			s.emit(map[string]any{
+				"type": "system", "subtype": "api_retry", "attempt": i + 1, "max_retries": 10,
+				"retry_delay_ms": 10, "error_status": number(at(fields, 0), 500), "error": at(fields, 1),
+			})
 			time.Sleep(10 * time.Millisecond)
 		}
 	case "report":
@@ -103,14 +109,17 @@ func (s *session) actMore(verb, rest string, fields []string) {
 func (s *session) limit(seconds int) {
 	resets := time.Now().Add(time.Duration(seconds) * time.Second).Unix()
 	s.emit(map[string]any{"type": "rate_limit_event", "rate_limit_info": map[string]any{
-		"status": "rejected", "resetsAt": resets, "rateLimitType": "five_hour"}})
+		"status": "rejected", "resetsAt": resets, "rateLimitType": "five_hour",
+	}})
 	s.apiError(429, "rate_limit")
 }
 
 func (s *session) apiError(status int, kind string) {
 	text := fmt.Sprintf("API Error: %d", status)
-	s.emit(map[string]any{"type": "assistant", "error": kind, "message": map[string]any{"id": "msg_error", "role": "assistant",
-		"model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": text}}}})
+	s.emit(map[string]any{"type": "assistant", "error": kind, "message": map[string]any{
+		"id": "msg_error", "role": "assistant",
+		"model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": text}},
+	}})
 	s.next = usage{}
 	s.resultWith(map[string]any{"subtype": "success", "is_error": true, "api_error_status": status, "result": text, "terminal_reason": "api_error"})
 }

@@ -14,7 +14,7 @@
 // line is a verb and its arguments:
 //
 //	say TEXT                 an answer of the model
-//	big BYTES                an answer of that many bytes, in one line
+//	big BYTES [result]       an answer of that many bytes, in one line; the result repeats it
 //	think DUR                stay silent, waiting for the model
 //	hang                     stay silent for ever
 //	bash CMD                 run a shell command as a tool, in a session of its own

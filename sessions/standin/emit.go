@@ -86,8 +86,10 @@ func (s *session) emitInit() {
 	if err != nil {
 		cwd = "/"
 	}
-	s.emit(map[string]any{"type": "system", "subtype": "init", "cwd": cwd, "model": model, "permissionMode": s.perm,
-		"tools": []string{"Task", "Bash", "Edit", "Write"}, "mcp_servers": []any{}, "apiKeySource": "none", "claude_code_version": Version})
+	s.emit(map[string]any{
+		"type": "system", "subtype": "init", "cwd": cwd, "model": model, "permissionMode": s.perm,
+		"tools": []string{"Task", "Bash", "Edit", "Write"}, "mcp_servers": []any{}, "apiKeySource": "none", "claude_code_version": Version,
+	})
 	s.requesting()
 }
 
@@ -102,7 +104,8 @@ func (s *session) say(text string) {
 func (s *session) assistant(parent string, blocks ...any) {
 	e := map[string]any{"type": "assistant", "parent_tool_use_id": nil, "message": map[string]any{
 		"id": "msg_" + uuid.NewString(), "role": "assistant", "model": model, "content": blocks,
-		"usage": map[string]any{"input_tokens": 1, "output_tokens": 1}}}
+		"usage": map[string]any{"input_tokens": 1, "output_tokens": 1},
+	}}
 	if parent != "" {
 		e["parent_tool_use_id"] = parent
 	}
@@ -111,7 +114,8 @@ func (s *session) assistant(parent string, blocks ...any) {
 
 func (s *session) toolResult(parent, id, text string, isError bool) {
 	e := map[string]any{"type": "user", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": []any{
-		map[string]any{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": isError}}}}
+		map[string]any{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": isError},
+	}}}
 	if parent != "" {
 		e["parent_tool_use_id"] = parent
 	}
@@ -139,10 +143,12 @@ func (s *session) resultWith(r map[string]any) {
 	s.turn = s.next
 	s.spent = s.spent.add(s.turn)
 	s.note(map[string]any{"type": "cost-state", "spent": s.spent})
-	e := map[string]any{"type": "result", "num_turns": 1, "duration_ms": 1, "api_error_status": nil, "stop_reason": "end_turn",
+	e := map[string]any{
+		"type": "result", "num_turns": 1, "duration_ms": 1, "api_error_status": nil, "stop_reason": "end_turn",
 		"usage":          map[string]any{"input_tokens": s.turn.Input, "output_tokens": s.turn.Output},
 		"total_cost_usd": s.spent.CostUSD, "modelUsage": s.spent.byModel(), "model_usage_since_last_result": s.turn.byModel(),
-		"permission_denials": []any{}, "result_index": s.results}
+		"permission_denials": []any{}, "result_index": s.results,
+	}
 	if s.report != "" {
 		e["structured_output"] = json.RawMessage(s.report)
 		s.report = ""

@@ -44,6 +44,7 @@ type session struct {
 	turn     usage // since the last result
 	next     usage // what the next result costs
 	report   string
+	answer   string // of the next result; empty for a short one
 	results  int
 	running  registry
 }
@@ -74,7 +75,7 @@ func Main(p Process) int {
 		}
 	}
 	if s.results == 0 {
-		s.result("success", "done")
+		s.result("success", orElse(s.answer, "done"))
 	}
 	return 0
 }
@@ -125,8 +126,10 @@ func (s *session) open() (code int, ok bool) {
 		return 1, false
 	case s.resumed && err != nil:
 		fmt.Fprintf(s.Stderr, "No conversation found with session ID: %s\n", s.id)
-		s.emit(map[string]any{"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
-			"errors": []string{"No conversation found with session ID: " + s.id}})
+		s.emit(map[string]any{
+			"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
+			"errors": []string{"No conversation found with session ID: " + s.id},
+		})
 		return 1, false
 	}
 	s.spent = loadSpent(name)
@@ -229,8 +232,10 @@ func (s *session) watchSignals(script []string) {
 // the tools it started.
 func (s *session) interrupted() {
 	s.running.kill()
-	s.emit(map[string]any{"type": "user", "message": map[string]any{"role": "user",
-		"content": []any{map[string]any{"type": "text", "text": "[Request interrupted by user]"}}}})
+	s.emit(map[string]any{"type": "user", "message": map[string]any{
+		"role":    "user",
+		"content": []any{map[string]any{"type": "text", "text": "[Request interrupted by user]"}},
+	}})
 	s.resultWith(map[string]any{"subtype": "error_during_execution", "is_error": true, "terminal_reason": "aborted_streaming"})
 	s.mu.Lock()
 	s.ended = true

@@ -84,8 +84,10 @@ func (s *session) agent(i int, id, how string) {
 		return
 	}
 	task := fmt.Sprintf("agent%d", i)
-	s.emit(map[string]any{"type": "system", "subtype": "task_started", "task_id": task, "tool_use_id": id,
-		"task_type": "local_agent", "subagent_type": "general-purpose", "description": "part"})
+	s.emit(map[string]any{
+		"type": "system", "subtype": "task_started", "task_id": task, "tool_use_id": id,
+		"task_type": "local_agent", "subagent_type": "general-purpose", "description": "part",
+	})
 	time.Sleep(200 * time.Millisecond)
 	status, tokens := "completed", 10
 	switch how {
@@ -102,8 +104,10 @@ func (s *session) agent(i int, id, how string) {
 			s.toolResult(id, edit, "edited", false)
 		}
 	}
-	s.emit(map[string]any{"type": "system", "subtype": "task_notification", "task_id": task, "tool_use_id": id, "status": status,
-		"summary": "part", "usage": map[string]any{"total_tokens": tokens, "tool_uses": 1, "duration_ms": 1}})
+	s.emit(map[string]any{
+		"type": "system", "subtype": "task_notification", "task_id": task, "tool_use_id": id, "status": status,
+		"summary": "part", "usage": map[string]any{"total_tokens": tokens, "tool_uses": 1, "duration_ms": 1},
+	})
 	s.ask("PostToolUse", id)
 	s.toolResult("", id, "report", status == "failed")
 }

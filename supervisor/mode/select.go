@@ -44,8 +44,10 @@ func Select(s *Signals) Recommendation {
 	if s == nil {
 		s = &Signals{}
 		missing := append([]string{"recommendedMode"}, gather(s).missing(Feature)...)
-		return Recommendation{Mode: Feature, Rationale: "there are no signals", ContextPressure: PressureLow,
-			Missing: missing}.filled()
+		return Recommendation{
+			Mode: Feature, Rationale: "there are no signals", ContextPressure: PressureLow,
+			Missing: missing,
+		}.filled()
 	}
 	f := gather(s)
 	switch {
@@ -68,8 +70,10 @@ func Select(s *Signals) Recommendation {
 
 // fixed is a recommendation that one signal decides alone.
 func fixed(f facts, m Mode, part Part, alternatives ...Alternative) Recommendation {
-	return Recommendation{Mode: m, Confidence: part.Value, Rationale: part.Why, Alternatives: alternatives,
-		ContextPressure: f.pressure, Parts: []Part{part}}.filled()
+	return Recommendation{
+		Mode: m, Confidence: part.Value, Rationale: part.Why, Alternatives: alternatives,
+		ContextPressure: f.pressure, Parts: []Part{part},
+	}.filled()
 }
 
 // undecided is the answer when no signal names a mode. Signals that only weigh a named mode are not missed then.
@@ -106,8 +110,10 @@ func weigh(f facts, m Mode) Recommendation {
 		}
 		m, own = better.Mode, f.scoreOf(better.Mode)
 	}
-	rec := Recommendation{Mode: m, Confidence: own.confidence(), Rationale: clip(rationale(m, own)),
-		Alternatives: alternatives, ContextPressure: f.pressure}
+	rec := Recommendation{
+		Mode: m, Confidence: own.confidence(), Rationale: clip(rationale(m, own)),
+		Alternatives: alternatives, ContextPressure: f.pressure,
+	}
 	rec.Parts, rec.Missing = f.explain(m, own)
 	return rec.filled()
 }
@@ -138,9 +144,13 @@ func ranked(list []Alternative) []Alternative {
 func recommendedBecause(m Mode, s score) string {
 	var reasons []string
 	for _, p := range []Part{
-		{Name: partTrend, Value: s.trend}, {Name: partTier, Value: s.tier}, {Name: partLearnings, Value: s.learnings},
-		{Name: partOtherTrend, Value: -s.otherTrend}, {Name: partTierConflict, Value: -s.tierConflict},
-		{Name: partCarryover, Value: -s.carryover}, {Name: partPressure, Value: s.pressure},
+		{Name: partTrend, Value: s.trend},
+		{Name: partTier, Value: s.tier},
+		{Name: partLearnings, Value: s.learnings},
+		{Name: partOtherTrend, Value: -s.otherTrend},
+		{Name: partTierConflict, Value: -s.tierConflict},
+		{Name: partCarryover, Value: -s.carryover},
+		{Name: partPressure, Value: s.pressure},
 	} {
 		if p.Value != 0 {
 			reasons = append(reasons, fmt.Sprintf("%s %+g", p.Name, p.Value))

@@ -14,8 +14,10 @@ import (
 
 // hookCommand is what a session's hooks call.
 func hookCommand(std Stdio) *cobra.Command {
-	c := &cobra.Command{Use: "hook", Short: "Answer a hook of a supervised session", Hidden: true, Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := &cobra.Command{
+		Use: "hook", Short: "Answer a hook of a supervised session", Hidden: true, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	c.AddCommand(&cobra.Command{
 		Use: "agent-cap FILE", Short: "Keep the cap on sub-agents in FILE", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -165,8 +165,10 @@ func checkLedgers(p place) []finding {
 		case err != nil:
 			all = append(all, finding{Name: "ledger", Detail: err.Error()})
 		case !r.OK():
-			all = append(all, finding{Name: "ledger", OK: true, Detail: fmt.Sprintf("%s: %d records, %s", name, r.Good, faults(r)),
-				Mend: "the lines are kept and skipped; repair them by hand if they matter"})
+			all = append(all, finding{
+				Name: "ledger", OK: true, Detail: fmt.Sprintf("%s: %d records, %s", name, r.Good, faults(r)),
+				Mend: "the lines are kept and skipped; repair them by hand if they matter",
+			})
 		default:
 			all = append(all, finding{Name: "ledger", OK: true, Detail: fmt.Sprintf("%s: %d records", name, r.Good)})
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -169,11 +168,3 @@ func (j job) template(std Stdio, claude string) sessions.Spec {
 // ladder gives the CLI time to end its tools and print its result after an
 // interrupt; two seconds are enough by measurement.
 func ladder() ptyrun.Ladder { return ptyrun.Ladder{Interrupt: interruptTime, Terminate: terminateTime} }
-
-// describe names the source for a person.
-func (j job) describe() string {
-	if j.goal != "" {
-		return fmt.Sprintf("goal %q", j.goal)
-	}
-	return "lifecycle of session-orchestrator"
-}

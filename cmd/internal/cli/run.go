@@ -98,8 +98,10 @@ func start(ctx context.Context, std Stdio, j job, f runFlags) error {
 
 func lockError(err error) error {
 	if _, held := errors.AsType[*statedir.HeldError](err); held {
-		return &codeError{code: exitHeld, err: fmt.Errorf("another run works in this repository: %w", err),
-			hint: "'autopilot status' shows it, 'autopilot stop' ends it"}
+		return &codeError{
+			code: exitHeld, err: fmt.Errorf("another run works in this repository: %w", err),
+			hint: "'autopilot status' shows it, 'autopilot stop' ends it",
+		}
 	}
 	return &codeError{code: exitUsage, err: err}
 }
@@ -152,8 +154,10 @@ func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 	if err := s.lock.Update(statedir.Holder{RunID: id}); err != nil {
 		return err
 	}
-	log, live, err := screen.Open(screen.Options{Out: std.Err, Format: j.cfg.LogFormat, TTY: std.TTY, Width: std.Width,
-		NoColor: std.getenv("NO_COLOR") != "", Folder: folder})
+	log, live, err := screen.Open(screen.Options{
+		Out: std.Err, Format: j.cfg.LogFormat, TTY: std.TTY, Width: std.Width,
+		NoColor: std.getenv("NO_COLOR") != "", Folder: folder,
+	})
 	if err != nil {
 		return err
 	}

@@ -208,8 +208,10 @@ func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
 	}
 	if id == "" || !st.Alive() {
 		if other := elsewhere(p); other != "" {
-			return &codeError{code: exitHeld, err: fmt.Errorf("the run in this repository keeps its state elsewhere: %s", other),
-				hint: "stop it from where it was started, or send its pid an interrupt"}
+			return &codeError{
+				code: exitHeld, err: fmt.Errorf("the run in this repository keeps its state elsewhere: %s", other),
+				hint: "stop it from where it was started, or send its pid an interrupt",
+			}
 		}
 		fmt.Fprintf(std.Out, "no run is on in %s\n", p.repo.Top)
 		return nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"autopilot/sessions/launch"
 )
 
 // flags makes a layer as the command line gives it.
@@ -470,10 +472,12 @@ func TestFromEnv(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	for _, name := range []string{"run-id", "session-id"} {
-		if Known(name) {
-			t.Errorf("%s is an option", name)
-		}
+	// What a session's environment carries must not be taken for a typing mistake.
+	if got := FromEnv([]string{launch.RunVar + "=r", launch.TokenVar + "=t", launch.SessionVar + "=s"}); got != nil {
+		t.Errorf("variables handed down to sessions are read as options: %+v", got)
+	}
+	if got := FromEnv([]string{launch.CapVar + "=2"}); len(got) != 1 || got[0].Key != agentsPerWave {
+		t.Errorf("%s: got %+v, want the option", launch.CapVar, got)
 	}
 	for _, o := range Options() {
 		if got := FromEnv([]string{o.Env() + "=1"}); len(got) != 1 || got[0].Key != o.Key {

@@ -172,7 +172,7 @@ func TestE2ELeavingTheWait(t *testing.T) {
 				}, nil))
 				l.withToken()
 				s := l.start("do it", "--allowed-tools", "Bash")
-				eventually(t, "the run waits", func() bool { return strings.Contains(l.finish(l.command("status")).stdout, "waiting") })
+				eventually(t, "the run waits", func() bool { return strings.Contains(l.activity(), "waiting for the API") })
 				c.leave(l, s)
 				r := l.check(l.finish(s), c.want)
 				if rec := l.oneSession(); rec.Ending != "limited" || r.TotalTokensUsed != 120 {

@@ -305,6 +305,24 @@ func (l *lab) stateFile(name string) string {
 	return found[0]
 }
 
+// activity is the log of the lab's runs as it is on disk.
+func (l *lab) activity() string {
+	l.t.Helper()
+	found, err := filepath.Glob(filepath.Join(l.home, ".local/state/autopilot/projects/*/runs/*/activity.jsonl"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	text := ""
+	for _, name := range found {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		text += string(data)
+	}
+	return text
+}
+
 // processes are all living processes of the lab: those that have its home in
 // their environment, and those that work in its folders.
 func (l *lab) processes() []proctree.Process {

@@ -46,7 +46,7 @@ func Open(o Options) (*slog.Logger, *Live, error) {
 	case o.Format == "text" || !o.TTY:
 		screen = slog.NewTextHandler(live, options)
 	default:
-		screen = tint.NewHandler(live, &tint.Options{TimeFormat: time.TimeOnly, ReplaceAttr: logs.ReplaceAttr, NoColor: o.NoColor})
+		screen = tint.NewTextHandler(live, &tint.Options{TimeFormat: time.TimeOnly, ReplaceAttr: logs.ReplaceAttr, NoColor: o.NoColor})
 	}
 	live.tick()
 	return slog.New(both{screen, slog.NewJSONHandler(file, options)}), live, nil

@@ -66,7 +66,10 @@ func Run(ctx context.Context, spec Spec, beat func(Progress)) (Result, error) {
 		return s.res, err
 	}
 	s.settle()
-	return s.res, s.keep(ResultPath(s.Folder))
+	if err := s.keep(ResultPath(s.Folder)); err != nil {
+		s.note(true, "the result could not be kept in the state folder: %v", err)
+	}
+	return s.res, nil
 }
 
 // keep writes the result as it is to the session's folder. It survives the death

@@ -116,7 +116,7 @@ type Result struct {
 	Answer    string          `json:"answer,omitempty"` // the beginning of the last answer
 	AnswerLen int             `json:"answer_bytes"`
 	AnswerCut bool            `json:"answer_cut,omitempty"` // it was longer than is kept of one
-	Swept     int             `json:"processes_swept"` // left behind by the session and ended
+	Swept     int             `json:"processes_swept"`      // left behind by the session and ended
 	Left      []int           `json:"processes_left,omitempty"`
 	NextStep  int             `json:"next_step"` // where a continuation goes on
 	Opened    bool            `json:"opened"`    // the conversation exists and can be continued

@@ -209,7 +209,11 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 		SessionID: string(s.ID), Mode: l.assignment.Mode, SessionType: l.assignment.SessionType,
 		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records,
 	}
-	return l.save()
+	if err := l.save(); err != nil {
+		l.file.Current, l.file.Iteration = nil, iteration-1 // it was not started
+		return err
+	}
+	return nil
 }
 
 func capOf(j tier.Judgement) hook.Change {

@@ -26,6 +26,7 @@ type Recovered struct {
 	SessionID string // the session whose record was missing; empty when none was
 	Processes int    // processes of the run that were still there and were ended
 	Left      []int  // those that could not be ended
+	Killed    bool   // the supervisor was killed; else it could not write its records
 }
 
 // Recover finishes every open run of a project whose supervisor is gone: it
@@ -68,7 +69,7 @@ func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, err
 		s.Current = nil
 	}
 	rec := &s.Record
-	if rec.ExitCause == "" {
+	if r.Killed = rec.ExitCause == ""; r.Killed {
 		detail := "the supervisor was killed; this record was written by the next start"
 		rec.ExitCause, rec.ExitCode, rec.KillSwitchDetail = string(CauseKilled), exitCode(CauseKilled), &detail
 	}

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// inputLimit bounds what is read of a hook's input: a sub-agent's prompt can be
-// large, but not larger than what the API takes.
-const inputLimit = 64 << 20
+// inputLimit bounds what is read of a hook's input. The prompt and the report of
+// a sub-agent are answers of a model, so a few megabytes are much already, and
+// many hooks may run at once.
+const inputLimit = 16 << 20
 
 type input struct {
 	Event        string `json:"hook_event_name"`

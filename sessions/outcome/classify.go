@@ -139,7 +139,7 @@ func failedResult(f Facts) End {
 		return end(Credit, "the account has no credit (HTTP %d)", status)
 	case isAuth(status, f.APIError):
 		return end(Auth, "the API refused the credentials%s", httpStatus(status))
-	case status == http.StatusTooManyRequests, f.APIError == "rate_limit", f.RateLimit != nil:
+	case status == http.StatusTooManyRequests, f.APIError == "rate_limit":
 		return limited(f, status)
 	case status >= 500, f.APIError == "server_error", f.APIError == "overloaded":
 		return end(Overloaded, "the API is overloaded or not reachable%s", httpStatus(status))
@@ -164,17 +164,15 @@ func httpStatus(status int) string {
 
 func limited(f Facts, status int) End {
 	e := end(Limited, "rate limit%s", httpStatus(status))
-	if f.RateLimit == nil {
-		return e
+	if f.RateLimit == nil || f.RateLimit.ResetsAt <= 0 {
+		return e // the server's own limit for a moment, not the account's
 	}
 	e.Cause = "usage limit"
 	if f.RateLimit.Type != "" {
 		e.Cause += " " + f.RateLimit.Type
 	}
-	if f.RateLimit.ResetsAt > 0 {
-		e.ResetAt = time.Unix(int64(f.RateLimit.ResetsAt), 0)
-		e.Cause += " until " + e.ResetAt.UTC().Format(time.RFC3339)
-	}
+	e.ResetAt = time.Unix(int64(f.RateLimit.ResetsAt), 0)
+	e.Cause += " until " + e.ResetAt.UTC().Format(time.RFC3339)
 	return e
 }
 

@@ -31,6 +31,11 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheCreation + v.CacheCreation, u.CacheRead + v.CacheRead, u.CostUSD + v.CostUSD}
 }
 
+func (u Usage) atLeast(v Usage) Usage {
+	return Usage{max(u.Input, v.Input), max(u.Output, v.Output), max(u.CacheCreation, v.CacheCreation),
+		max(u.CacheRead, v.CacheRead), max(u.CostUSD, v.CostUSD)}
+}
+
 // Agents counts sub-agents by how they ended. Spiral counts those that edited
 // one file three times or more; they are in one of the other counts as well.
 type Agents struct {
@@ -134,7 +139,7 @@ func (t *Tally) Observe(e stream.Event) Notice {
 	case stream.TypeUser:
 		t.user(e, &n)
 	case stream.TypeRateLimit:
-		if e.RateLimit != nil && e.RateLimit.Status == "rejected" {
+		if t.f.RateLimit = nil; e.RateLimit != nil && e.RateLimit.Status == "rejected" {
 			t.f.RateLimit = e.RateLimit
 		}
 	case stream.TypeStreamEvent:
@@ -206,6 +211,9 @@ func (t *Tally) assistant(e stream.Event, n *Notice) {
 			t.f.ToolUses++
 		}
 		t.pending[b.ID] = e.At
+		if stream.AgentTool(b.Name) {
+			t.agent(b.ID)
+		}
 		if file := editedFile(b); file != "" && e.ParentToolUseID != "" {
 			t.edits[b.ID] = edit{agent: e.ParentToolUseID, file: file}
 		}
@@ -247,7 +255,7 @@ func (t *Tally) user(e stream.Event, n *Notice) {
 				t.agent(ed.agent).edits[ed.file]++
 			}
 		}
-		if a, ok := t.agents[b.ToolUseID]; !ok || !a.started {
+		if a, ok := t.agents[b.ToolUseID]; ok && !a.started {
 			n.AgentsEnded = append(n.AgentsEnded, b.ToolUseID)
 		}
 	}
@@ -271,12 +279,17 @@ func (t *Tally) streamed(e stream.Event) {
 
 func (t *Tally) result(e stream.Event) {
 	t.f.Results++
+	streamed := t.last
+	for _, u := range t.open {
+		streamed = streamed.Add(u)
+	}
 	clear(t.open)
 	clear(t.pending)
 	since := sumUsage(e.ModelUsageSince)
 	t.exact = t.exact || e.ModelUsageSince != nil
 	t.seen = t.seen.Add(since)
-	t.last = sumUsage(e.ModelUsage)
+	// An older CLI names no usage at all in the result of an interrupted turn.
+	t.last = sumUsage(e.ModelUsage).atLeast(streamed)
 	t.f.Denials += len(e.PermissionDenials)
 	if len(e.StructuredOutput) > 0 {
 		t.f.Report = e.StructuredOutput

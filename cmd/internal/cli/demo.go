@@ -13,8 +13,9 @@ import (
 	"autopilot/sessions/launch"
 )
 
-// demoScript is what the stand-in does in the demo: two sessions that work, a
-// third in which two sub-agents are started while one of them goes in circles.
+// demoScript is what the stand-in does in the demo: two sessions that work, the
+// second of which leaves a process behind, and a third that starts two sub-agents
+// and leaves most of its plan undone.
 const demoScript = `say looking at the repository
 write greeting.txt hello
 commit add a greeting
@@ -29,9 +30,9 @@ usage 900 200 0.0150
 report {"planned":["farewell"],"completed":["farewell"],"carried_over":[],"summary":"Wrote a farewell.","next_steps":["polish both"],"needs_person":""}
 result
 ---
-agents 2 spiral
+agents 2
 usage 2500 700 0.0480
-report {"planned":["polish"],"completed":["polish"],"carried_over":[],"summary":"Polished.","next_steps":["more"],"needs_person":""}
+report {"planned":["polish","translate","publish"],"completed":["polish"],"carried_over":["translate","publish"],"summary":"Polished.","next_steps":["translate"],"needs_person":""}
 result
 `
 
@@ -66,11 +67,11 @@ func demo(ctx context.Context, std Stdio) error {
 	}
 	fmt.Fprintf(std.Out, "demo in %s\n\n", base)
 	std.Environ = demoEnviron(std.Environ, base, script)
-	args := []string{"-C", repoDir, "run", "write a greeting and a farewell", "--allow-nested", "--claude", claude}
+	args := []string{"-C", repoDir, "run", "write a greeting and a farewell", "--allow-nested", "--peer-abort", "1000", "--claude", claude}
 	root := newRoot(std)
 	root.SetArgs(args)
 	code := report(std, root.ExecuteContext(ctx))
-	fmt.Fprintf(std.Out, "\nThe run ended with exit code %d; 3 is what the kill-switch 'spiral' stands for.\nLook at:\n", code)
+	fmt.Fprintf(std.Out, "\nThe run ended with exit code %d; 3 is what the kill-switch 'carryover-too-high' stands for.\nLook at:\n", code)
 	for _, l := range [][2]string{
 		{"the run's record", "cat " + filepath.Join(repoDir, ".orchestrator/metrics/autopilot.jsonl")},
 		{"the sessions", "cat " + filepath.Join(repoDir, ".orchestrator/metrics/sessions.jsonl")},

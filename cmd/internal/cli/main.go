@@ -115,12 +115,20 @@ func report(std Stdio, err error) int {
 }
 
 func hintOf(err error) string {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
-			return h.Hint()
+	if err == nil {
+		return ""
+	}
+	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
+		return h.Hint()
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			if h := hintOf(e); h != "" {
+				return h
+			}
 		}
 	}
-	return ""
+	return hintOf(errors.Unwrap(err))
 }
 
 func codeOf(err error) int {

@@ -58,10 +58,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows [root].
+// condition knows [root], and [mounts]: whether a file system of one's own can
+// be mounted where nobody else sees it.
 func condition(name string) (bool, error) {
-	if name == "root" {
+	switch name {
+	case "root":
 		return os.Geteuid() == 0, nil
+	case "mounts":
+		flag := "-rm"
+		if os.Geteuid() == 0 {
+			flag = "-m"
+		}
+		return exec.Command("unshare", flag, "mount", "-t", "tmpfs", "tmpfs", "/mnt").Run() == nil, nil
 	}
 	return false, fmt.Errorf("condition %q is not known", name)
 }
@@ -89,6 +97,7 @@ func setUpScript(e *testscript.Env) error {
 	e.Setenv("STATE", filepath.Join(home, ".local", "state", "autopilot"))
 	e.Setenv("STANDIN_SCRIPT", filepath.Join(e.WorkDir, "standin"))
 	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each process would stay a second at its end
 	e.Cd = repo
 	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "start"}} {
 		cmd := exec.Command("git", args...)

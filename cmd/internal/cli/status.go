@@ -134,7 +134,11 @@ func recoverDead(ctx context.Context, p place, project statedir.Project) ([]supe
 func (v statusView) text(now time.Time) string {
 	s := ""
 	for _, r := range v.Recovered {
-		s += fmt.Sprintf("run %s had been killed; its records are written now, %d processes of it were ended\n", r.RunID, r.Processes)
+		why := "could not write its records"
+		if r.Killed {
+			why = "had been killed"
+		}
+		s += fmt.Sprintf("run %s %s; its records are written now, %d processes of it were ended\n", r.RunID, why, r.Processes)
 	}
 	if v.Elsewhere != "" {
 		s += fmt.Sprintf("a run is on that keeps its state elsewhere: %s\n", v.Elsewhere)

@@ -22,7 +22,7 @@ func background(f func()) {
 // warnRecovered says what was left of earlier runs.
 func warnRecovered(log *slog.Logger, recovered []supervisor.Recovered, recoverErr error) {
 	for _, r := range recovered {
-		log.Warn("an earlier run was finished that had been killed", "run_id", r.RunID, "session_id", r.SessionID, "processes_ended", r.Processes)
+		log.Warn("an earlier run was finished that had been killed", "killed", r.Killed, "run_id", r.RunID, "session_id", r.SessionID, "processes_ended", r.Processes)
 		if len(r.Left) > 0 {
 			log.Error("processes of an earlier run could not be ended", "run_id", r.RunID, "pids", fmt.Sprint(r.Left))
 		}

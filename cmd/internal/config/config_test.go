@@ -274,7 +274,7 @@ func TestTexts(t *testing.T) {
 		{"persistence", []string{"0"}, func(c Config) any { return c.Persistence }, false, ""},
 		{"persistence", []string{"no"}, nil, nil, `"no" is neither true nor false`},
 		{"persistence", []string{""}, nil, nil, `"" is neither true nor false`},
-		{"use-api-key", []string{"TRUE"}, func(c Config) any { return c.UseAPIKey }, true, ""},
+		{"use-api-key", []string{"tRUE"}, func(c Config) any { return c.UseAPIKey }, true, ""},
 		{"use-api-key", []string{"2"}, nil, nil, `"2" is neither true nor false`},
 		{"allowed-tools", []string{"Bash(git log:*)", " ", "Read "}, func(c Config) any { return c.AllowedTools }, []string{"Bash(git log:*)", "Read"}, ""},
 		{"allowed-tools", []string{""}, func(c Config) any { return c.AllowedTools }, []string(nil), ""},

@@ -143,6 +143,7 @@ func TestParseSessionConfig(t *testing.T) {
 		{"block with tabs", head + "autopilot:\n\tmax-sessions: 3\n", []Value{sc(3, "max-sessions", "3")}, true},
 		{"block ended by a key", head + "autopilot:\n  max-sessions: 3\nwaves: 5\n  max-hours: 2\n", []Value{sc(3, "max-sessions", "3")}, true},
 		{"block ended by a sub-heading", head + "autopilot:\n  max-sessions: 3\n### x\nother:\n  max-hours: 2\n", []Value{sc(3, "max-sessions", "3")}, true},
+		{"block ended by another section", head + "autopilot:\n## Other\n" + head + "  max-hours: 2\n", nil, true},
 		{"an autopilot key with a value is no block", head + "autopilot: on\n  max-sessions: 3\n", nil, true},
 		{"an unknown key of the block is for Resolve", head + "autopilot:\n  nope: 3\n", []Value{sc(3, "nope", "3")}, true},
 		{"keys of the block that are theirs", head + "autopilot:\n  bg-isolation: worktree\n  autopilot-peer-abort: 9\n", []Value{sc(4, "peer-abort", "9")}, true},

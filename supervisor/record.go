@@ -202,6 +202,9 @@ func (l *loop) finish(context.Context) (event, error) {
 	if l.file.Current != nil {
 		return written, saved // a session is not recorded yet: the next start does both
 	}
+	if saved != nil {
+		rec.ExitCode = ExitError
+	}
 	if err := errors.Join(saved, l.verify(), l.Ledgers.AddRun(*rec)); err != nil {
 		return written, err
 	}

@@ -12,7 +12,7 @@ import (
 // telling name.
 var secrets = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{8,}|AKIA[A-Z0-9]{12,})` +
-		`|(?i:\b[A-Z0-9_]*(?:API_?KEY|TOKEN|SECRET|PASSWORD)["']?\s*[=:]\s*["']?)[^\s"']{6,}`)
+		`|(?i:API_?KEY|TOKEN|SECRET|PASSWORD)["']?\s*[=:]\s*["']?[^\s"']{6,}`)
 })
 
 // Redact replaces what looks like a secret. Most text holds nothing that even

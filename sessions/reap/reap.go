@@ -75,8 +75,10 @@ func (s *Sweeper) find(m Marker) []int {
 }
 
 // EndMarked ends every process with the marker and all their descendants: for a
-// session whose supervisor is gone. Session leaders of the CLI are interrupted
-// first and given some time, because that lets them end their own tools.
+// session whose supervisor is gone. They are interrupted first, and as long as one
+// of them is the CLI it is given some time, because it ends its own tools and
+// writes its transcript. A background process that ignores interrupts is not
+// waited for.
 func EndMarked(m Marker, grace, within time.Duration) (ended int, left []int) {
 	first := map[int]uint64{}
 	for _, pid := range withDescendants(marked(m)) {
@@ -85,9 +87,18 @@ func EndMarked(m Marker, grace, within time.Duration) (ended int, left []int) {
 			_ = syscall.Kill(pid, syscall.SIGINT)
 		}
 	}
-	waitUntil(grace, func() bool { return len(alive(first)) == 0 })
+	waitUntil(grace, func() bool { return !waitsForCLI(alive(first)) })
 	n, left := sweep(func() []int { return withDescendants(append(marked(m), alive(first)...)) }, within)
 	return max(n, len(first)-len(left)), left
+}
+
+// waitsForCLI reports whether the CLI is among the processes, or something that
+// may have started it.
+func waitsForCLI(pids []int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		p, err := proctree.Read(proctree.Root, pid)
+		return err == nil && slices.Contains([]string{"claude", "node", "MainThread", "bun", "autopilot"}, p.Comm)
+	})
 }
 
 // Marked returns the processes that carry the marker.

@@ -62,7 +62,8 @@ func leave(command string, holdStdout bool) {
 	_ = cmd.Start()
 }
 
-// agents starts n sub-agents in one answer, asking the hooks first.
+// agents starts n sub-agents in one answer. All hooks have answered before the
+// first one works, so that all that are allowed work at the same time.
 func (s *session) agents(n int, how string) {
 	ids, blocks := make([]string, n), make([]any, n)
 	for i := range n {
@@ -70,19 +71,24 @@ func (s *session) agents(n int, how string) {
 		ids[i], blocks[i] = id, block
 	}
 	s.assistant("", blocks...)
-	var wg sync.WaitGroup
+	reasons := make([]string, n)
+	var asked, done sync.WaitGroup
 	for i, id := range ids {
-		wg.Go(func() { s.agent(i, id, how) })
+		asked.Go(func() { reasons[i] = s.ask("PreToolUse", id) })
 	}
-	wg.Wait()
+	asked.Wait()
+	for i, id := range ids {
+		if reasons[i] != "" {
+			s.toolResult("", id, reasons[i], true)
+			continue
+		}
+		done.Go(func() { s.agent(i, id, how) })
+	}
+	done.Wait()
 	s.requesting()
 }
 
 func (s *session) agent(i int, id, how string) {
-	if reason := s.ask("PreToolUse", id); reason != "" {
-		s.toolResult("", id, reason, true)
-		return
-	}
 	task := fmt.Sprintf("agent%d", i)
 	s.emit(map[string]any{
 		"type": "system", "subtype": "task_started", "task_id": task, "tool_use_id": id,

@@ -99,42 +99,36 @@ func TestProcessor(t *testing.T) {
 	tests := []struct {
 		name   string
 		script string
-		share  float64 // of a processor; 0 waits for nothing
+		work   time.Duration // in each window; 0 waits for nothing
+		window time.Duration
 		want   outcome.Stop
 	}{
-		{"asleep", `sleep 300 & wait`, 0, outcome.StopHung},
-		{"busy", loop, 0.2, outcome.StopNone},
-		{"a busy descendant", `(` + loop + `) & wait`, 0.2, outcome.StopNone},
-		{"only its timers", loop, 0.03, outcome.StopHung},
+		{"asleep", `sleep 300 & wait`, 0, 30 * time.Second, outcome.StopHung},
+		{"busy", loop, 240 * time.Millisecond, 2 * time.Second, outcome.StopNone},
+		{"a busy descendant", `(` + loop + `) & wait`, 240 * time.Millisecond, 2 * time.Second, outcome.StopNone},
+		{"only its timers", loop, 100 * time.Millisecond, 10 * time.Second, outcome.StopHung},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := shell(t, tt.script)
-			// A little work before the clock runs: it is no sign of life.
-			if tt.share > 0 {
+			if tt.work > 0 { // before the clock runs: it is no sign of life
 				c.works(20 * time.Millisecond)
 			}
-			window := 30 * time.Second
-			if tt.share > 0 {
-				window = time.Duration(float64(100*time.Millisecond) / tt.share * 4)
-			}
-			limit := 4 * window
+			limit := 4 * tt.window
 			clock := vitals.New(c.pid, start(), vitals.Limits{Stall: limit}, nil)
-			at := start().Add(limit / 3)
-			stop := outcome.StopNone
-			for range 12 {
-				if s, _ := clock.Look(at, vitals.Signs{Started: start()}); s != outcome.StopNone {
-					stop = s
+			at, stop := start().Add(limit/3), outcome.StopNone
+			for range 6 {
+				if stop, _ = clock.Look(at, vitals.Signs{Started: start()}); stop != outcome.StopNone {
 					break
 				}
-				if tt.share > 0 {
-					used := c.works(time.Duration(tt.share * float64(window) * 0.9))
-					if share := used.Seconds() / window.Seconds(); (share > 0.1) != (tt.want == outcome.StopNone) {
-						t.Fatalf("it used %v of %v; the machine is too busy for this test", used, window)
+				if tt.work > 0 {
+					used := c.works(tt.work)
+					if busy := used > tt.window/10; busy != (tt.want == outcome.StopNone) {
+						t.Fatalf("it used %v of %v; the machine is too busy for this test", used, tt.window)
 					}
 				}
-				at = at.Add(window)
+				at = at.Add(tt.window)
 			}
 			if stop != tt.want {
 				t.Errorf("got %q after %v, want %q", stop, at.Sub(start()), tt.want)

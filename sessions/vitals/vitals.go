@@ -26,11 +26,11 @@ const (
 	busyShare = 0.1
 )
 
-// Limits bound a process. Zero means no limit.
+// Limits bound a process.
 type Limits struct {
-	Stall     time.Duration // no sign of life while the model works
-	ToolStall time.Duration // no sign of life while a tool runs
-	Session   time.Duration // the whole session, over all its processes
+	Stall     time.Duration // no sign of life while the model works; 0 is no limit
+	ToolStall time.Duration // no sign of life while a tool runs; never shorter than Stall
+	Session   time.Duration // the whole session, over all its processes; 0 is no limit
 	ExitGrace time.Duration // from the last result to the exit of the process
 }
 
@@ -40,6 +40,7 @@ type Clock struct {
 	transcripts []string
 	limits      Limits
 	alive       time.Time // last sign of life of any kind
+	active      time.Time // last event of the stream that was taken into account
 	planned     time.Time // when the next look was due
 	resultAt    time.Time // when the last result came; zero while a turn runs
 	sample      sample
@@ -77,6 +78,7 @@ func wall(t time.Time) time.Time { return t.Round(0) }
 func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
 	l := c.limits
 	now = wall(now)
+	c.notAfter(now)
 	limit, clock := l.Stall, "stall-timeout"
 	if g.InTool {
 		limit, clock = max(l.ToolStall, l.Stall), "tool-stall-timeout"
@@ -84,17 +86,20 @@ func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
 	if late := now.Sub(c.planned); !c.planned.IsZero() && (late > sleepGap || limit > 0 && late > limit/2) {
 		c.alive = now
 	}
-	if a := wall(g.Active); !g.Active.IsZero() && a.After(c.alive) {
-		c.alive = a
-	}
-	if l.Session > 0 && now.Sub(wall(g.Started)) >= l.Session {
-		return outcome.StopTimeout, fmt.Sprintf("session-timeout %v reached", l.Session)
+	if !g.Active.Equal(c.active) {
+		c.active = g.Active
+		if a := wall(g.Active); a.After(c.alive) && !a.After(now) {
+			c.alive = a
+		}
 	}
 	if !c.resultAt.IsZero() {
 		if now.Sub(wall(c.resultAt)) >= l.ExitGrace {
 			return outcome.StopLinger, fmt.Sprintf("the process did not exit within %v after its last result", l.ExitGrace)
 		}
 		return outcome.StopNone, ""
+	}
+	if l.Session > 0 && now.Sub(wall(g.Started)) >= l.Session {
+		return outcome.StopTimeout, fmt.Sprintf("session-timeout %v reached", l.Session)
 	}
 	silent := now.Sub(c.alive)
 	if limit <= 0 || silent < quietBefore(limit) {
@@ -106,6 +111,17 @@ func (c *Clock) Look(now time.Time, g Signs) (outcome.Stop, string) {
 		return outcome.StopHung, fmt.Sprintf("no event, no transcript growth and no CPU for %v >= %s=%v", silent.Round(time.Second), clock, limit)
 	}
 	return outcome.StopNone, ""
+}
+
+// notAfter takes back moments that lie in the future because the clock was set
+// back: they would lengthen every limit by as much.
+func (c *Clock) notAfter(now time.Time) {
+	if c.alive.After(now) {
+		c.alive = now
+	}
+	if c.resultAt.After(now) {
+		c.resultAt = now
+	}
 }
 
 // quietBefore is how long the stream is silent before the process tree and the
@@ -129,7 +145,7 @@ func (c *Clock) takeSample(now time.Time, limit time.Duration) {
 		cur.cpu = table.CPU(pids...)
 	}
 	first := c.sample
-	if first.at.Before(c.alive) {
+	if first.at.Before(c.alive) || first.at.After(now) {
 		c.sample = cur
 		return
 	}

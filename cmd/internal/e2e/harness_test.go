@@ -366,13 +366,21 @@ func (l *lab) nothingLeft() {
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
+	if !comesTrue(holds) {
+		t.Fatalf("did not come about: %s", what)
+	}
+}
+
+// comesTrue waits until something holds and reports whether it did.
+func comesTrue(holds func() bool) bool {
 	deadline := time.Now().Add(patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("did not come about: %s", what)
+			return false
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+	return true
 }
 
 // want are the facts of a run with one outcome that most tests ask about.

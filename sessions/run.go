@@ -126,7 +126,9 @@ func (s *session) prepare() error {
 	if _, err := s.cap.Set(s.Cap); err != nil {
 		return err
 	}
-	data, err := launch.Settings(s.HookCommand + " " + launch.Quote(string(s.cap)))
+	// A hook that cannot run at all must refuse as well: claude takes every exit
+	// status but 2 for consent.
+	data, err := launch.Settings(s.HookCommand + " " + launch.Quote(string(s.cap)) + " || exit 2")
 	if err != nil {
 		return err
 	}
@@ -221,6 +223,9 @@ func (s *session) process(ctx context.Context, step Step) (ptyrun.Exit, error) {
 	p.Drain(drainTime)
 	_ = dec.Close()
 	s.handleNotices()
+	if err := s.cap.ReleaseAll(); err != nil {
+		s.note(true, "the agent cap could not be updated: %v", err)
+	}
 	if len(left) > 0 {
 		s.note(true, "processes %v of the session could not be ended", left)
 	}

@@ -45,7 +45,7 @@ func (l *loop) record(context.Context) (event, error) {
 	l.count(r, by, id)
 	l.Log.Info("session ended", "iteration", l.file.Iteration, "session_id", id, "ending", string(r.Ending), "detail", r.Cause,
 		"duration_ms", r.Duration().Milliseconds(), "files", len(r.Files), "commits", len(r.Commits),
-		"agents", r.Agents.Started(), "agents_refused", len(r.Caps.Refused), "tokens", tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
+		"agents", r.Agents.Started(), "agents_refused", r.Caps.RefusedCount(), "tokens", tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
 	return recorded, nil
 }
 
@@ -93,14 +93,8 @@ func tokens(r sessions.Result) ledger.Tokens {
 // capsOf lists the caps that held in a session, each with what it refused.
 func capsOf(r sessions.Result, id string) []ledger.Cap {
 	var out []ledger.Cap
-	for i, c := range r.Caps.Changes {
-		refused := 0
-		for _, x := range r.Caps.Refused {
-			if !x.At.Before(c.At) && (i+1 == len(r.Caps.Changes) || x.At.Before(r.Caps.Changes[i+1].At)) {
-				refused++
-			}
-		}
-		out = append(out, ledger.Cap{SessionID: id, At: ledger.Stamp(c.At), Tier: c.Tier, Cap: c.Cap, Signal: c.Signal, Refused: refused})
+	for _, c := range r.Caps.Changes {
+		out = append(out, ledger.Cap{SessionID: id, At: ledger.Stamp(c.At), Tier: c.Tier, Cap: c.Cap, Signal: c.Signal, Refused: c.Refused})
 	}
 	return out
 }

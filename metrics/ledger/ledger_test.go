@@ -186,9 +186,20 @@ func TestHasID(t *testing.T) {
 		line string
 		want bool
 	}{
-		{`{"session_id":"a-1"}`, true}, {`{ "x":1 , "session_id" : "a-1" }`, true}, {`{"session_id":"a-10"}`, false}, {`{"session_id":"ba-1"}`, false},
-		{`{"note":"a-1","session_id":"b"}`, false}, {`{"in":{"session_id":"a-1"}}`, false}, {`{"SESSION_ID":"a-1"}`, false}, {`{"session_id":["a-1"]}`, false},
-		{`{"session_id":"a-1"`, false}, {`["session_id","a-1"]`, false}, {`"a-1"`, false}, {`a-1`, false}, {`{"session_id":null,"x":"a-1"}`, false}, {``, false},
+		{`{"session_id":"a-1"}`, true},
+		{`{ "x":1 , "session_id" : "a-1" }`, true},
+		{`{"session_id":"a-10"}`, false},
+		{`{"session_id":"ba-1"}`, false},
+		{`{"note":"a-1","session_id":"b"}`, false},
+		{`{"in":{"session_id":"a-1"}}`, false},
+		{`{"SESSION_ID":"a-1"}`, false},
+		{`{"session_id":["a-1"]}`, false},
+		{`{"session_id":"a-1"`, false},
+		{`["session_id","a-1"]`, false},
+		{`"a-1"`, false},
+		{`a-1`, false},
+		{`{"session_id":null,"x":"a-1"}`, false},
+		{``, false},
 	} {
 		if got := hasID([]byte(tt.line), "session_id", "a-1"); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.line, got, tt.want)
@@ -339,7 +350,7 @@ func TestFindSessionBehindMuch(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), SessionsFile)
 	var b bytes.Buffer
-	filler := fmt.Sprintf(`{"session_id":"old","notes":%q}`, strings.Repeat("x", 1<<20)) + "\n"
+	filler := strings.Repeat("x", 1<<20) + "\n" // lines that do not parse are passed over
 	for b.Len() < 36<<20 {
 		b.WriteString(filler)
 	}
@@ -359,8 +370,10 @@ func TestFound(t *testing.T) {
 		want       Found
 	}{
 		{"nothing", ``, Found{}},
-		{"all", `,"autopilot_run_id":"run-1","agent_summary":{"complete":3,"partial":0,"failed":1,"spiral":2},"effectiveness":{"planned_issues":6,"completed":5,"carryover":1},"total_agents":4,"total_files_changed":9`,
-			Found{RunID: "run-1", Spiral: new(2), Failed: new(1), Planned: new(6), Completed: new(5), Carryover: new(1), TotalAgents: new(4), FilesChanged: new(9)}},
+		{
+			"all", `,"autopilot_run_id":"run-1","agent_summary":{"complete":3,"partial":0,"failed":1,"spiral":2},"effectiveness":{"planned_issues":6,"completed":5,"carryover":1},"total_agents":4,"total_files_changed":9`,
+			Found{RunID: "run-1", Spiral: new(2), Failed: new(1), Planned: new(6), Completed: new(5), Carryover: new(1), TotalAgents: new(4), FilesChanged: new(9)},
+		},
 		{"null", `,"agent_summary":null,"effectiveness":{"carryover":null,"planned_issues":4},"total_agents":null`, Found{Planned: new(4)}},
 		{"numbers as text", `,"agent_summary":{"spiral":"2","failed":" 1 "},"effectiveness":{"carryover":"many","planned_issues":""}`, Found{Spiral: new(2), Failed: new(1)}},
 		{"wrong types", `,"agent_summary":[1],"effectiveness":"x","total_agents":true,"total_files_changed":{}`, Found{}},

@@ -235,8 +235,11 @@ func TestProblems(t *testing.T) {
 		{"waves", []any{[]any{object{"wave": 1, "role": "x"}, object{"wave": 2, "role": ""}}, []any{object{"wave": 1, "role": "x"}, object{"wave": 2}}}, "waves[1].role: not a non-empty string"},
 		{"waves", []any{[]any{"x"}, []any{nil}}, "waves[0].wave: not a number of at least 1; waves[0].role: not a non-empty string"},
 		bad("agent_summary", "not an object", nil, missing, []any{}, "x"),
-		{"agent_summary", []any{object{"complete": 1, "partial": 1, "failed": 1}, object{"complete": 1, "partial": 1, "failed": 1, "spiral": -1}, object{"complete": 1, "partial": 1, "failed": 1, "spiral": "0"}},
-			"agent_summary.spiral: " + atLeast0},
+		{
+			"agent_summary",
+			[]any{object{"complete": 1, "partial": 1, "failed": 1}, object{"complete": 1, "partial": 1, "failed": 1, "spiral": -1}, object{"complete": 1, "partial": 1, "failed": 1, "spiral": "0"}},
+			"agent_summary.spiral: " + atLeast0,
+		},
 		{"agent_summary", []any{object{}}, "agent_summary.complete: " + atLeast0 + "; agent_summary.partial: " + atLeast0 + "; agent_summary.failed: " + atLeast0 + "; agent_summary.spiral: " + atLeast0},
 		good("schema_version", 0, 1, 2, 3, missing, nil), bad("schema_version", "4 is none of 0 to 3", 4), bad("schema_version", "2 is none of 0 to 3", "2"),
 		bad("schema_version", "2.5 is none of 0 to 3", 2.5), bad("schema_version", "-1 is none of 0 to 3", -1),

@@ -88,6 +88,6 @@ func refusal(s CapState) string {
 	if s.Cap == 0 {
 		return fmt.Sprintf("autopilot allows no sub-agents now (tier %s, decided by %s). Do this work yourself, in this conversation.", s.Tier, s.Signal)
 	}
-	return fmt.Sprintf("autopilot allows %d sub-agents at once now (tier %s, decided by %s) and %d are running. "+
+	return fmt.Sprintf("autopilot's limit on sub-agents at once is %d now (tier %s, decided by %s); running: %d. "+
 		"Wait until one has ended before you start the next, or do this work yourself.", s.Cap, s.Tier, s.Signal, len(s.Active))
 }

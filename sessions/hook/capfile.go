@@ -21,8 +21,21 @@ type CapState struct {
 	Signal  string               `json:"signal"` // what decided the tier
 	Active  map[string]time.Time `json:"active"` // by id of the tool call
 	Allowed int                  `json:"allowed"`
-	Refused []Refusal            `json:"refused"`
+	Refused []Refusal            `json:"refused"` // the last of them; Changes count them all
 	Changes []Change             `json:"changes"` // every cap that held, oldest first
+}
+
+// keptRefusals bounds how many refusals are kept one by one: an agent that asks
+// again and again must not make each answer slower.
+const keptRefusals = 50
+
+// RefusedCount is the number of sub-agents that were refused.
+func (s CapState) RefusedCount() int {
+	n := 0
+	for _, c := range s.Changes {
+		n += c.Refused
+	}
+	return n
 }
 
 // Refusal is one sub-agent that was not started.
@@ -39,6 +52,8 @@ type Change struct {
 	Cap    int       `json:"cap"`
 	Tier   string    `json:"tier"`
 	Signal string    `json:"signal"`
+	// Refused counts the sub-agents that were refused while it held.
+	Refused int `json:"refused"`
 }
 
 // CapFile is the path of a session's cap file.
@@ -83,6 +98,24 @@ func (f CapFile) Release(toolUseIDs ...string) error {
 	})
 }
 
+// ReleaseAll gives back every slot: no sub-agent outlives the process that
+// started it.
+func (f CapFile) ReleaseAll() error {
+	return f.update(false, func(s *CapState) bool {
+		had := len(s.Active) > 0
+		clear(s.Active)
+		return had
+	})
+}
+
+func (s *CapState) refuse(r Refusal) {
+	s.Refused = append(s.Refused, r)
+	s.Refused = s.Refused[max(0, len(s.Refused)-keptRefusals):]
+	if n := len(s.Changes); n > 0 {
+		s.Changes[n-1].Refused++
+	}
+}
+
 // Reserve takes a slot for a tool call. It returns the state after the decision
 // and whether the slot was given. A call that holds a slot already keeps it.
 func (f CapFile) Reserve(toolUseID string, now time.Time) (s CapState, ok bool, err error) {
@@ -93,7 +126,7 @@ func (f CapFile) Reserve(toolUseID string, now time.Time) (s CapState, ok bool, 
 			cur.Active[toolUseID] = now
 			cur.Allowed++
 		} else {
-			cur.Refused = append(cur.Refused, Refusal{ToolUseID: toolUseID, At: now, Cap: cur.Cap, Active: len(cur.Active)})
+			cur.refuse(Refusal{ToolUseID: toolUseID, At: now, Cap: cur.Cap, Active: len(cur.Active)})
 		}
 		s = *cur
 		return true

@@ -66,8 +66,8 @@ func TestAgentCap(t *testing.T) {
 	const (
 		pre  = "PreToolUse"
 		post = "PostToolUse"
-		full = "autopilot allows 2 sub-agents at once now (tier warn, decided by peers) and 2 are running. Wait until one has ended before you start the next, or do this work yourself."
-		over = "autopilot allows 1 sub-agents at once now (tier warn, decided by peers) and 3 are running. Wait until one has ended before you start the next, or do this work yourself."
+		full = "autopilot's limit on sub-agents at once is 2 now (tier warn, decided by peers); running: 2. Wait until one has ended before you start the next, or do this work yourself."
+		over = "autopilot's limit on sub-agents at once is 1 now (tier warn, decided by peers); running: 3. Wait until one has ended before you start the next, or do this work yourself."
 		none = "autopilot allows no sub-agents now (tier warn, decided by peers). Do this work yourself, in this conversation."
 	)
 	big := `,"tool_input":{"prompt":"` + strings.Repeat("x", 5<<20) + `"}`
@@ -324,6 +324,7 @@ func TestSet(t *testing.T) {
 	at := func(minutes, limit int, tier, signal string) Change {
 		return Change{At: noon().Add(time.Duration(minutes) * time.Minute), Cap: limit, Tier: tier, Signal: signal}
 	}
+	refused := func(c Change) Change { c.Refused = 1; return c }
 	set(at(0, 3, "green", "none"), true)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		if _, _, err := f.Reserve(id, noon()); err != nil {
@@ -345,7 +346,7 @@ func TestSet(t *testing.T) {
 	want := CapState{
 		Cap: 4, Tier: "green", Signal: "none", Active: map[string]time.Time{"a": noon(), "b": noon(), "c": noon(), "f": noon()}, Allowed: 4,
 		Refused: []Refusal{{"d", noon(), 3, 3}, {"e", noon(), 2, 3}},
-		Changes: []Change{at(0, 3, "green", "none"), at(3, 2, "degraded", "swap"), at(4, 2, "warn", "swap"), at(5, 0, "critical", "memory"), at(6, 4, "green", "none")},
+		Changes: []Change{refused(at(0, 3, "green", "none")), refused(at(3, 2, "degraded", "swap")), at(4, 2, "warn", "swap"), at(5, 0, "critical", "memory"), at(6, 4, "green", "none")},
 	}
 	if diff := cmp.Diff(want, load(t, f)); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
@@ -490,5 +491,28 @@ func BenchmarkAgentCap(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestReleaseAll(t *testing.T) {
+	t.Parallel()
+	f := CapFile(filepath.Join(t.TempDir(), "cap.json"))
+	if _, err := f.Set(Change{At: noon(), Cap: 2, Tier: "warn", Signal: "peers"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 + keptRefusals + 5 {
+		if _, _, err := f.Reserve(fmt.Sprint(i), noon()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := load(t, f)
+	if len(s.Refused) != keptRefusals || s.RefusedCount() != 1+keptRefusals+5 || s.Refused[keptRefusals-1].ToolUseID != fmt.Sprint(2+keptRefusals+5) {
+		t.Errorf("%d refusals kept of %d, last %+v", len(s.Refused), s.RefusedCount(), s.Refused[len(s.Refused)-1])
+	}
+	if err := f.ReleaseAll(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := f.Reserve("next", noon()); !ok || err != nil {
+		t.Errorf("no slot after all were given back: %v", err)
 	}
 }

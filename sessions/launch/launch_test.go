@@ -24,16 +24,36 @@ func TestArgs(t *testing.T) {
 		args  []string // behind the first five
 		stdin string
 	}{
-		{"the least", Options{SessionID: id, Prompt: "do it", Permission: "acceptEdits"},
-			[]string{"--session-id", id, "--permission-mode", "acceptEdits", "--disallowedTools", off}, "do it"},
-		{"resumed", Options{SessionID: id, Resume: true, Prompt: "go on", Permission: "plan"},
-			[]string{"--resume", id, "--permission-mode", "plan", "--disallowedTools", off}, "go on"},
-		{"a slash command", Options{SessionID: id, Prompt: "/session deep", AsArgument: true, Permission: "plan"},
-			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--", "/session deep"}, ""},
-		{"a resumed slash command", Options{SessionID: id, Resume: true, Prompt: "/close", AsArgument: true, Permission: "plan"},
-			[]string{"--resume", id, "--permission-mode", "plan", "--disallowedTools", off, "--", "/close"}, ""},
-		{"an argument that looks like a flag", Options{SessionID: id, Prompt: "--help", AsArgument: true, Permission: "plan"},
-			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--", "--help"}, ""},
+		{
+			"the least",
+			Options{SessionID: id, Prompt: "do it", Permission: "acceptEdits"},
+			[]string{"--session-id", id, "--permission-mode", "acceptEdits", "--disallowedTools", off},
+			"do it",
+		},
+		{
+			"resumed",
+			Options{SessionID: id, Resume: true, Prompt: "go on", Permission: "plan"},
+			[]string{"--resume", id, "--permission-mode", "plan", "--disallowedTools", off},
+			"go on",
+		},
+		{
+			"a slash command",
+			Options{SessionID: id, Prompt: "/session deep", AsArgument: true, Permission: "plan"},
+			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--", "/session deep"},
+			"",
+		},
+		{
+			"a resumed slash command",
+			Options{SessionID: id, Resume: true, Prompt: "/close", AsArgument: true, Permission: "plan"},
+			[]string{"--resume", id, "--permission-mode", "plan", "--disallowedTools", off, "--", "/close"},
+			"",
+		},
+		{
+			"an argument that looks like a flag",
+			Options{SessionID: id, Prompt: "--help", AsArgument: true, Permission: "plan"},
+			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--", "--help"},
+			"",
+		},
 		{"everything", Options{
 			SessionID: id, Prompt: "do it", SystemPrompt: "be brief", Settings: "/s/settings.json", Schema: `{"type":"object"}`, Model: "opus",
 			Permission: "dontAsk", AllowedTools: []string{"Bash(git log:*)", "Read"}, MaxBudgetUSD: 1.5, Extra: []string{"--max-turns", "40"},
@@ -41,8 +61,12 @@ func TestArgs(t *testing.T) {
 			"--session-id", id, "--settings", "/s/settings.json", "--append-system-prompt", "be brief", "--permission-mode", "dontAsk", "--model", "opus",
 			"--allowedTools", "Bash(git log:*),Read", "--disallowedTools", off, "--json-schema", `{"type":"object"}`, "--max-budget-usd", "1.500000", "--max-turns", "40",
 		}, "do it"},
-		{"a variadic flag of the person before a slash command", Options{SessionID: id, Prompt: "/go", AsArgument: true, Permission: "plan", Extra: []string{"--add-dir", "/a", "/b"}},
-			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--add-dir", "/a", "/b", "--", "/go"}, ""},
+		{
+			"a variadic flag of the person before a slash command",
+			Options{SessionID: id, Prompt: "/go", AsArgument: true, Permission: "plan", Extra: []string{"--add-dir", "/a", "/b"}},
+			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--add-dir", "/a", "/b", "--", "/go"},
+			"",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,15 +145,27 @@ func TestRefusedExtra(t *testing.T) {
 		extra []string
 		want  string
 	}{
-		{nil, ""}, {[]string{"--max-turns", "40"}, ""}, {[]string{"--add-dir", "/x", "--mcp-config", "m.json", "--strict-mcp-config"}, ""},
-		{[]string{"--allowedTools", "Read"}, ""}, {[]string{"-d", "api"}, ""}, {[]string{"-n", "name"}, ""}, {[]string{"--effort=high"}, ""}, {[]string{"-"}, ""}, {[]string{""}, ""},
+		{nil, ""},
+		{[]string{"--max-turns", "40"}, ""},
+		{[]string{"--add-dir", "/x", "--mcp-config", "m.json", "--strict-mcp-config"}, ""},
+		{[]string{"--allowedTools", "Read"}, ""},
+		{[]string{"-d", "api"}, ""},
+		{[]string{"-n", "name"}, ""},
+		{[]string{"--effort=high"}, ""},
+		{[]string{"-"}, ""},
+		{[]string{""}, ""},
 		{[]string{"--model", "opus"}, "--model is set by autopilot and cannot be handed to claude: use autopilot's own --model"},
 		{[]string{"--model=opus"}, "--model is set by autopilot and cannot be handed to claude: use autopilot's own --model"},
 		{[]string{"--permission-mode", "plan"}, "--permission-mode is set by autopilot and cannot be handed to claude: use autopilot's own --permission-mode"},
 		{[]string{"--max-budget-usd=1"}, "--max-budget-usd is set by autopilot and cannot be handed to claude: use autopilot's --max-cost-usd"},
 		{[]string{"--settings", "{}"}, "--settings is set by autopilot and cannot be handed to claude: put the settings into .claude/settings.json"},
-		{[]string{"--max-turns", "4", "--output-format", "text"}, plain("--output-format")}, {[]string{"--resume", "--model"}, plain("--resume")},
-		{[]string{"-p"}, plain("-p")}, {[]string{"-c"}, plain("-c")}, {[]string{"-r" + id}, plain("-r")}, {[]string{"-wname"}, plain("-w")}, {[]string{"-pc"}, plain("-p")},
+		{[]string{"--max-turns", "4", "--output-format", "text"}, plain("--output-format")},
+		{[]string{"--resume", "--model"}, plain("--resume")},
+		{[]string{"-p"}, plain("-p")},
+		{[]string{"-c"}, plain("-c")},
+		{[]string{"-r" + id}, plain("-r")},
+		{[]string{"-wname"}, plain("-w")},
+		{[]string{"-pc"}, plain("-p")},
 		{[]string{"--max-turns", "4", "--", "x"}, "what follows a second -- would be taken for the prompt: leave it out"},
 	}
 	for _, f := range []string{
@@ -233,8 +269,14 @@ func TestEnv(t *testing.T) {
 		{"other credentials stay", []string{"CLAUDE_CODE_OAUTH_TOKEN=t", "ANTHROPIC_BASE_URL=u"}, false, []string{"CLAUDE_CODE_OAUTH_TOKEN=t", "ANTHROPIC_BASE_URL=u"}, all, nil},
 		{"a surrounding session", []string{"CLAUDECODE=1", "X=1", "CLAUDE_PID=7"}, false, []string{"X=1"}, all, []string{outerNote + "CLAUDECODE, CLAUDE_PID"}},
 		{"both notes", []string{"CLAUDECODE=1", "ANTHROPIC_API_KEY=k"}, false, nil, all, []string{keyNote, outerNote + "CLAUDECODE"}},
-		{"a person's own value of ours", []string{"DISABLE_AUTOUPDATER=0"}, false, []string{"DISABLE_AUTOUPDATER=0"}, without("DISABLE_AUTOUPDATER"),
-			[]string{"DISABLE_AUTOUPDATER=0 is yours; autopilot would set 1 (the binary stays the one that was checked)"}},
+		{
+			"a person's own value of ours",
+			[]string{"DISABLE_AUTOUPDATER=0"},
+			false,
+			[]string{"DISABLE_AUTOUPDATER=0"},
+			without("DISABLE_AUTOUPDATER"),
+			[]string{"DISABLE_AUTOUPDATER=0 is yours; autopilot would set 1 (the binary stays the one that was checked)"},
+		},
 		{"a person's own value that is the same", []string{"DISABLE_AUTOUPDATER=1"}, false, []string{"DISABLE_AUTOUPDATER=1"}, without("DISABLE_AUTOUPDATER"), nil},
 		{"an empty one is none", []string{"DISABLE_AUTOUPDATER="}, false, nil, all, nil},
 		{"the terminal is never handed on", []string{"TERM=xterm-256color"}, false, nil, all, nil},

@@ -134,9 +134,15 @@ func TestParseReport(t *testing.T) {
 		{"a very long line", `{"summary":"` + strings.Repeat("x", 5<<20) + `","next_steps":["n"]}`, func(r *Report) { r.Summary, r.NextSteps = strings.Repeat("x", 1999)+"…", []string{"n"} }, ""},
 		{"not UTF-8", "{\"summary\":\"a\xffb\"}", func(r *Report) { r.Summary = "a\ufffdb" }, ""},
 		{"null", `null`, nil, "it is null"},
-		{"a list", `[]`, nil, "cannot unmarshal array"}, {"a text", `"x"`, nil, "cannot unmarshal string"}, {"a number", `5`, nil, "cannot unmarshal number"},
-		{"nothing", ``, nil, "unexpected end of JSON input"}, {"cut off", `{"summary":"x`, nil, "unexpected end of JSON input"}, {"two", `{} {}`, nil, "invalid character"},
-		{"a text for a list", `{"planned":"a"}`, nil, "planned"}, {"numbers in a list", `{"planned":[1]}`, nil, "planned"}, {"a list for a text", `{"summary":["a"]}`, nil, "summary"},
+		{"a list", `[]`, nil, "cannot unmarshal array"},
+		{"a text", `"x"`, nil, "cannot unmarshal string"},
+		{"a number", `5`, nil, "cannot unmarshal number"},
+		{"nothing", ``, nil, "unexpected end of JSON input"},
+		{"cut off", `{"summary":"x`, nil, "unexpected end of JSON input"},
+		{"two", `{} {}`, nil, "invalid character"},
+		{"a text for a list", `{"planned":"a"}`, nil, "planned"},
+		{"numbers in a list", `{"planned":[1]}`, nil, "planned"},
+		{"a list for a text", `{"summary":["a"]}`, nil, "summary"},
 		{"false for a question", `{"needs_person":false}`, nil, "needs_person"},
 	}
 	for _, tt := range tests {
@@ -187,10 +193,14 @@ func TestSaysDone(t *testing.T) {
 		change func(*Report)
 		want   bool
 	}{
-		{"nothing is left", func(*Report) {}, true}, {"nothing was planned", func(r *Report) { r.Planned = nil }, true},
-		{"nothing was completed", func(r *Report) { r.Completed = nil }, false}, {"something is carried over", func(r *Report) { r.CarriedOver = []string{"b"} }, false},
-		{"something comes next", func(r *Report) { r.NextSteps = []string{"b"} }, false}, {"a person is needed", func(r *Report) { r.NeedsPerson = "which?" }, false},
-		{"words do not count", func(r *Report) { r.Summary = "not done at all" }, true}, {"an empty report", func(r *Report) { *r = Report{} }, false},
+		{"nothing is left", func(*Report) {}, true},
+		{"nothing was planned", func(r *Report) { r.Planned = nil }, true},
+		{"nothing was completed", func(r *Report) { r.Completed = nil }, false},
+		{"something is carried over", func(r *Report) { r.CarriedOver = []string{"b"} }, false},
+		{"something comes next", func(r *Report) { r.NextSteps = []string{"b"} }, false},
+		{"a person is needed", func(r *Report) { r.NeedsPerson = "which?" }, false},
+		{"words do not count", func(r *Report) { r.Summary = "not done at all" }, true},
+		{"an empty report", func(r *Report) { *r = Report{} }, false},
 	}
 	for _, tt := range tests {
 		r := done

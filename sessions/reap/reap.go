@@ -40,8 +40,7 @@ func NewSweeper(keep ...int) *Sweeper {
 // has already exited. It returns how many there were and which of them were
 // still alive when the time was over.
 func (s *Sweeper) Sweep(m Marker, within time.Duration) (ended int, left []int) {
-	find := func() []int { return s.find(m) }
-	return sweep(find, within)
+	return sweep(func() []int { return s.find(m) }, s.subreaper, within)
 }
 
 // find returns what belongs to the session. Adopted children are recognised
@@ -88,7 +87,7 @@ func EndMarked(m Marker, grace, within time.Duration) (ended int, left []int) {
 		}
 	}
 	waitUntil(grace, func() bool { return !waitsForCLI(alive(first)) })
-	n, left := sweep(func() []int { return withDescendants(append(marked(m), alive(first)...)) }, within)
+	n, left := sweep(func() []int { return withDescendants(append(marked(m), alive(first)...)) }, false, within)
 	return max(n, len(first)-len(left)), left
 }
 
@@ -130,17 +129,29 @@ func withDescendants(pids []int) []int {
 	return slices.DeleteFunc(slices.Compact(all), func(pid int) bool { return pid == os.Getpid() || pid <= 1 })
 }
 
-// sweep kills what find returns until it returns nothing.
-func sweep(find func() []int, within time.Duration) (ended int, left []int) {
+// emptyLooks is how often in a row nothing must be found before a tree counts as
+// gone: a process between fork and exec has no environment for a moment, and a
+// child may be on its way from one thread's list to another's.
+const emptyLooks = 5
+
+// sweep kills what find returns until it returns nothing. The first look decides
+// alone when it is empty and sure to be complete.
+func sweep(find func() []int, sure bool, within time.Duration) (ended int, left []int) {
 	seen := map[int]bool{}
+	empty := 0
 	done := waitUntil(within, func() bool {
 		left = find()
+		if len(left) == 0 {
+			empty++
+			return sure && len(seen) == 0 || empty >= emptyLooks
+		}
+		empty = 0
 		for _, pid := range left {
 			seen[pid] = true
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			collect(pid)
 		}
-		return len(left) == 0
+		return false
 	})
 	if done {
 		left = nil

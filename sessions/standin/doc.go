@@ -35,7 +35,7 @@
 //	wake                     another init, turn and result in the same process
 //	record JSON              append a line to sessions.jsonl of the repository
 //	raw TEXT                 print a line as it is
-//	ignore SIGNAL...         ignore INT, TERM or HUP
+//	ignore SIGNAL... [FILE]  ignore INT, TERM or HUP, and append each one to a file
 //	mark FILE                append the session id to a file
 //	dump FILE                append how it was started as JSON: args, argument, stdin, cwd, env
 //	linger DUR               stay after the last result

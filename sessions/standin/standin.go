@@ -200,13 +200,20 @@ func count(name string) (int, error) {
 }
 
 // watchSignals ends the process as the real one ends: an interrupt with a
-// result and status 0, a termination without one and status 143.
+// result and status 0, a termination without one and status 143. A script can
+// have signals ignored, and each ignored one noted in a file.
 func (s *session) watchSignals(script []string) {
-	ignored := map[string]bool{}
+	ignored, noted := map[string]bool{}, ""
 	for _, line := range script {
-		if rest, ok := strings.CutPrefix(line, "ignore "); ok {
-			for name := range strings.FieldsSeq(rest) {
-				ignored[name] = true
+		rest, ok := strings.CutPrefix(line, "ignore ")
+		if !ok {
+			continue
+		}
+		for word := range strings.FieldsSeq(rest) {
+			if strings.Contains(word, "/") {
+				noted = word
+			} else {
+				ignored[word] = true
 			}
 		}
 	}
@@ -215,13 +222,17 @@ func (s *session) watchSignals(script []string) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for sig := range signals {
+			name := map[os.Signal]string{syscall.SIGINT: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP"}[sig]
 			switch {
-			case sig == syscall.SIGINT && !ignored["INT"]:
+			case ignored[name] && noted != "":
+				appendLine(noted, name)
+			case ignored[name]:
+			case name == "INT":
 				s.interrupted()
 				os.Exit(0)
-			case sig == syscall.SIGTERM && !ignored["TERM"]:
+			case name == "TERM":
 				os.Exit(143)
-			case sig == syscall.SIGHUP && !ignored["HUP"]:
+			default:
 				os.Exit(129)
 			}
 		}

@@ -118,7 +118,7 @@ func TestProcessor(t *testing.T) {
 			limit := 4 * tt.window
 			clock := vitals.New(c.pid, start(), vitals.Limits{Stall: limit}, nil)
 			at, stop := start().Add(limit/3), outcome.StopNone
-			for range 6 {
+			for range 5 {
 				if stop, _ = clock.Look(at, vitals.Signs{Started: start()}); stop != outcome.StopNone {
 					break
 				}

@@ -137,8 +137,11 @@ func TestCheckBefore(t *testing.T) {
 		{"tokens passed", limits(), Before{Spent: Spend{Tokens: 1001}}, &Hit{TokenBudgetExceeded, "cumulative_tokens=1001 >= max-tokens=1000"}},
 		{"tokens off", without(func(l *Limits) { l.MaxTokens = 0 }), Before{Spent: Spend{Tokens: 1001}, Mean: &Spend{Tokens: 500}}, nil},
 		{"tokens left are the mean", limits(), Before{Spent: Spend{Tokens: 600}, Mean: &Spend{Tokens: 400}}, nil},
-		{"tokens left are less than the mean", limits(), Before{Spent: Spend{Tokens: 601}, Mean: &Spend{Tokens: 400}},
-			&Hit{TokenBudgetExceeded, "tokens left=399 < mean of the last sessions=400 (max-tokens=1000)"}},
+		{
+			"tokens left are less than the mean", limits(),
+			Before{Spent: Spend{Tokens: 601}, Mean: &Spend{Tokens: 400}},
+			&Hit{TokenBudgetExceeded, "tokens left=399 < mean of the last sessions=400 (max-tokens=1000)"},
+		},
 		{"tokens before the first session", limits(), Before{Spent: Spend{Tokens: 999}}, nil},
 
 		{"cost below", limits(), Before{Spent: Spend{CostUSD: 9.9999}}, nil},
@@ -146,8 +149,11 @@ func TestCheckBefore(t *testing.T) {
 		{"cost passed", limits(), Before{Spent: Spend{CostUSD: 10.25}}, &Hit{TokenBudgetExceeded, "cumulative_cost_usd=10.2500 >= max-cost-usd=10.0000"}},
 		{"cost off", without(func(l *Limits) { l.MaxCostUSD = 0 }), Before{Spent: Spend{CostUSD: 11}, Mean: &Spend{CostUSD: 5}}, nil},
 		{"cost left is the mean", limits(), Before{Spent: Spend{CostUSD: 7.5}, Mean: &Spend{CostUSD: 2.5}}, nil},
-		{"cost left is less than the mean", limits(), Before{Spent: Spend{CostUSD: 7.75}, Mean: &Spend{CostUSD: 2.5}},
-			&Hit{TokenBudgetExceeded, "cost left=2.2500 < mean of the last sessions=2.5000 (max-cost-usd=10.0000)"}},
+		{
+			"cost left is less than the mean", limits(),
+			Before{Spent: Spend{CostUSD: 7.75}, Mean: &Spend{CostUSD: 2.5}},
+			&Hit{TokenBudgetExceeded, "cost left=2.2500 < mean of the last sessions=2.5000 (max-cost-usd=10.0000)"},
+		},
 
 		{"peers at the threshold", limits(), Before{Verdict: "critical", Peers: new(6)}, nil},
 		{"peers above it", limits(), Before{Verdict: "critical", Peers: new(7)}, &Hit{ResourceOverload, "verdict=critical peers=7 > threshold=6"}},

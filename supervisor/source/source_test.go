@@ -91,28 +91,62 @@ func TestLifecycle(t *testing.T) {
 		files map[string]string
 		want  Assignment // of the fields that a source decides
 	}{
-		{"recommended", map[string]string{stateFile: state("status: completed", "recommended-mode: feature", "carryover-ratio: 0", "completion-rate: 1")},
-			Assignment{Mode: "feature", SessionType: "feature", Confidence: 0.5, Steps: runnable, Manual: `claude "/session feature"`}},
-		{"idle", map[string]string{stateFile: state("status: idle", "carryover-ratio: 0.4", "completion-rate: 0.6")},
-			Assignment{Mode: "deep", SessionType: "deep", Confidence: 0.75, Manual: `claude "/session deep"`,
-				Steps: []sessions.Step{{Prompt: "/session deep", AsArgument: true}, {Prompt: "/go", AsArgument: true}, {Prompt: "/close", AsArgument: true}}}},
+		{
+			"recommended",
+			map[string]string{stateFile: state("status: completed", "recommended-mode: feature", "carryover-ratio: 0", "completion-rate: 1")},
+			Assignment{Mode: "feature", SessionType: "feature", Confidence: 0.5, Steps: runnable, Manual: `claude "/session feature"`},
+		},
+		{
+			"idle",
+			map[string]string{stateFile: state("status: idle", "carryover-ratio: 0.4", "completion-rate: 0.6")},
+			Assignment{
+				Mode: "deep", SessionType: "deep", Confidence: 0.75, Manual: `claude "/session deep"`,
+				Steps: []sessions.Step{{Prompt: "/session deep", AsArgument: true}, {Prompt: "/go", AsArgument: true}, {Prompt: "/close", AsArgument: true}},
+			},
+		},
 		{"no signals", nil, Assignment{Mode: "feature", SessionType: "feature", Steps: runnable, Manual: `claude "/session feature"`, Rationale: "there are no signals"}},
-		{"a mode that /session does not run", map[string]string{stateFile: state("status: completed", "completion-rate: 0.3")},
-			Assignment{Steps: []sessions.Step{}, Manual: "claude", Rationale: `mode "plan-retro" is not one that /session runs (housekeeping, feature, deep)`}},
-		{"discovery", map[string]string{stateFile: state("recommended-mode: discovery")},
-			Assignment{Steps: []sessions.Step{}, Manual: "claude", Rationale: `mode "discovery" is not one that /session runs (housekeeping, feature, deep)`}},
-		{"active", map[string]string{stateFile: state("status: active", "session: main-2026-09-01-deep-1", "recommended-mode: feature")},
-			Assignment{Steps: []sessions.Step{}, Manual: `claude "/close"`,
-				Rationale: "session main-2026-09-01-deep-1 is active in .claude/STATE.md and would ask whether to resume; end it with /close first"}},
-		{"paused", map[string]string{stateFile: state("status: paused", "session: x", "recommended-mode: feature")},
-			Assignment{Steps: []sessions.Step{}, Manual: `claude "/close"`,
-				Rationale: "session x is paused in .claude/STATE.md and would ask whether to resume; end it with /close first"}},
-		{"active matters more than the mode", map[string]string{stateFile: state("status: active", "session: x", "completion-rate: 0.3")},
-			Assignment{Steps: []sessions.Step{}, Manual: `claude "/close"`,
-				Rationale: "session x is active in .claude/STATE.md and would ask whether to resume; end it with /close first"}},
-		{"broken", map[string]string{stateFile: "---\nstatus active\n---\n"},
-			Assignment{Steps: []sessions.Step{}, Manual: `claude "/close"`,
-				Rationale: ".claude/STATE.md cannot be understood, an unfinished session cannot be ruled out: load state: .claude/STATE.md: line 2 of the frontmatter has no colon"}},
+		{
+			"a mode that /session does not run",
+			map[string]string{stateFile: state("status: completed", "completion-rate: 0.3")},
+			Assignment{Steps: []sessions.Step{}, Manual: "claude", Rationale: `mode "plan-retro" is not one that /session runs (housekeeping, feature, deep)`},
+		},
+		{
+			"discovery",
+			map[string]string{stateFile: state("recommended-mode: discovery")},
+			Assignment{Steps: []sessions.Step{}, Manual: "claude", Rationale: `mode "discovery" is not one that /session runs (housekeeping, feature, deep)`},
+		},
+		{
+			"active",
+			map[string]string{stateFile: state("status: active", "session: main-2026-09-01-deep-1", "recommended-mode: feature")},
+			Assignment{
+				Steps: []sessions.Step{}, Manual: `claude "/close"`,
+				Rationale: "session main-2026-09-01-deep-1 is active in .claude/STATE.md and would ask whether to resume; end it with /close first",
+			},
+		},
+		{
+			"paused",
+			map[string]string{stateFile: state("status: paused", "session: x", "recommended-mode: feature")},
+			Assignment{
+				Steps: []sessions.Step{}, Manual: `claude "/close"`,
+				Rationale: "session x is paused in .claude/STATE.md and would ask whether to resume; end it with /close first",
+			},
+		},
+		{
+			"active matters more than the mode",
+			map[string]string{stateFile: state("status: active", "session: x", "completion-rate: 0.3")},
+			Assignment{
+				Steps: []sessions.Step{}, Manual: `claude "/close"`,
+				Rationale: "session x is active in .claude/STATE.md and would ask whether to resume; end it with /close first",
+			},
+		},
+		{
+			"broken",
+			map[string]string{stateFile: "---\nstatus active\n---\n"},
+			Assignment{
+				Steps: []sessions.Step{}, Manual: `claude "/close"`,
+				Rationale: ".claude/STATE.md cannot be understood, an unfinished session cannot be ruled out: load state: .claude/STATE.md: line 2 of the frontmatter has no colon",
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,8 +229,12 @@ func TestLifecycleSteps(t *testing.T) {
 	given := []string{"/session {mode} and {mode}", "say {mode}", "{mode}", "/go", " /go", "/other {MODE}"}
 	got := Lifecycle{Repo: repo, Steps: given}.Next(request())
 	want := []sessions.Step{
-		{Prompt: "/session housekeeping and housekeeping", AsArgument: true}, {Prompt: "say housekeeping"}, {Prompt: "housekeeping"},
-		{Prompt: "/go", AsArgument: true}, {Prompt: " /go"}, {Prompt: "/other {MODE}", AsArgument: true},
+		{Prompt: "/session housekeeping and housekeeping", AsArgument: true},
+		{Prompt: "say housekeeping"},
+		{Prompt: "housekeeping"},
+		{Prompt: "/go", AsArgument: true},
+		{Prompt: " /go"},
+		{Prompt: "/other {MODE}", AsArgument: true},
 	}
 	if diff := cmp.Diff(want, got.Steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)

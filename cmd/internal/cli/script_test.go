@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"autopilot": func() { os.Exit(cli.Main(os.Args[1:], cli.System())) },
+		"autopilot": func() { os.Exit(cli.Main(allowNested(os.Args[1:]), cli.System())) },
 		"claude": func() {
 			os.Exit(standin.Main(standin.Process{Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 		},
@@ -58,12 +59,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows [root], and [mounts]: whether a file system of one's own can
-// be mounted where nobody else sees it.
+// condition knows [root], [inside]: whether the tests run inside a Claude Code
+// session, and [mounts]: whether a file system of one's own can be mounted where
+// nobody else sees it.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "inside":
+		return insideClaude(), nil
 	case "mounts":
 		flag := "-rm"
 		if os.Geteuid() == 0 {
@@ -72,6 +76,39 @@ func condition(name string) (bool, error) {
 		return exec.Command("unshare", flag, "mount", "-t", "tmpfs", "tmpfs", "/mnt").Run() == nil, nil
 	}
 	return false, fmt.Errorf("condition %q is not known", name)
+}
+
+const insideVar = "TESTS_INSIDE_CLAUDE"
+
+// insideClaude reports whether a process above this one is called claude. The
+// program refuses to start a run there.
+func insideClaude() bool {
+	table, err := proctree.Take(proctree.Root)
+	if err != nil {
+		return false
+	}
+	for pid := os.Getppid(); pid > 1; {
+		p, ok := table.Get(pid)
+		if !ok {
+			return false
+		}
+		if p.Comm == "claude" {
+			return true
+		}
+		pid = p.PPID
+	}
+	return false
+}
+
+// allowNested lets the runs of scripts start when the tests themselves are run
+// inside a Claude Code session. What a script sets up itself stays refused.
+func allowNested(args []string) []string {
+	i := slices.Index(args, "run")
+	command := i == 0 || i == 2 && args[0] == "-C"
+	if os.Getenv(insideVar) == "" || os.Getenv(launch.RunVar) != "" || !command {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), i+1, "--allow-nested")
 }
 
 // setUpScript gives each script a repository, a home of its own, and a machine
@@ -96,6 +133,9 @@ func setUpScript(e *testscript.Env) error {
 	e.Setenv("METRICS", filepath.Join(repo, ".orchestrator", "metrics"))
 	e.Setenv("STATE", filepath.Join(home, ".local", "state", "autopilot"))
 	e.Setenv("STANDIN_SCRIPT", filepath.Join(e.WorkDir, "standin"))
+	if insideClaude() {
+		e.Setenv(insideVar, "1")
+	}
 	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each process would stay a second at its end
 	e.Cd = repo

@@ -131,16 +131,34 @@ func TestNumbers(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]numberCase{
 		"max-sessions": {
-			{"1", "1", "", ""}, {"50", "50", "", ""}, {" 7 ", " 7 ", "", ""}, {"+7", "+7", "", ""}, {"1e1", "1e1", "", ""}, {"7.0", "7.0", "", ""},
-			{"0", "1", "0 is below 1, using 1", ""}, {"51", "50", "51 is above 50, using 50", ""}, {"-3", "1", "-3 is below 1, using 1", ""},
-			{"1e9", "50", "1e9 is above 50, using 50", ""}, {"2.7", "2", "2.7 is rounded down to 2", ""}, {"0.9", "1", "0.9 is below 1, using 1", ""},
-			{"50.7", "50", "50.7 is rounded down to 50", ""}, {"1e400", "50", "1e400 is above 50, using 50", ""}, {"-1e400", "1", "-1e400 is below 1, using 1", ""},
+			{"1", "1", "", ""},
+			{"50", "50", "", ""},
+			{" 7 ", " 7 ", "", ""},
+			{"+7", "+7", "", ""},
+			{"1e1", "1e1", "", ""},
+			{"7.0", "7.0", "", ""},
+			{"0", "1", "0 is below 1, using 1", ""},
+			{"51", "50", "51 is above 50, using 50", ""},
+			{"-3", "1", "-3 is below 1, using 1", ""},
+			{"1e9", "50", "1e9 is above 50, using 50", ""},
+			{"2.7", "2", "2.7 is rounded down to 2", ""},
+			{"0.9", "1", "0.9 is below 1, using 1", ""},
+			{"50.7", "50", "50.7 is rounded down to 50", ""},
+			{"1e400", "50", "1e400 is above 50, using 50", ""},
+			{"-1e400", "1", "-1e400 is below 1, using 1", ""},
 		},
 		"max-hours": {
-			{"0.5", "0.5", "", ""}, {"24", "24", "", ""}, {"2.7", "2.7", "", ""}, {"1e1", "1e1", "", ""}, {".75", ".75", "", ""},
-			{"0", "0.5", "0 is outside 0.5..24, using 0.5", ""}, {"51", "24", "51 is outside 0.5..24, using 24", ""},
-			{"-3", "0.5", "-3 is outside 0.5..24, using 0.5", ""}, {"1e9", "24", "1e9 is outside 0.5..24, using 24", ""},
-			{"0.4999", "0.5", "0.4999 is outside 0.5..24, using 0.5", ""}, {"1e400", "24", "1e400 is outside 0.5..24, using 24", ""},
+			{"0.5", "0.5", "", ""},
+			{"24", "24", "", ""},
+			{"2.7", "2.7", "", ""},
+			{"1e1", "1e1", "", ""},
+			{".75", ".75", "", ""},
+			{"0", "0.5", "0 is outside 0.5..24, using 0.5", ""},
+			{"51", "24", "51 is outside 0.5..24, using 24", ""},
+			{"-3", "0.5", "-3 is outside 0.5..24, using 0.5", ""},
+			{"1e9", "24", "1e9 is outside 0.5..24, using 24", ""},
+			{"0.4999", "0.5", "0.4999 is outside 0.5..24, using 0.5", ""},
+			{"1e400", "24", "1e400 is outside 0.5..24, using 24", ""},
 		},
 		"confidence-threshold": {
 			{"0", "0", "", ""}, {"1", "1", "", ""}, {"0.5", "0.5", "", ""}, {"2.7", "1", "2.7 is outside 0..1, using 1", ""}, {"-3", "0", "-3 is outside 0..1, using 0", ""},
@@ -149,11 +167,16 @@ func TestNumbers(t *testing.T) {
 			{"0", "0", "", ""}, {"1", "1", "", ""}, {"1.01", "1", "1.01 is outside 0..1, using 1", ""}, {"-0.1", "0", "-0.1 is outside 0..1, using 0", ""},
 		},
 		"max-tokens": {
-			{"0", "0", "", ""}, {"500000", "500000", "", ""}, {"1e9", "1e9", "", ""}, {"-3", "0", "-3 is below 0, using 0", ""}, {"2.7", "2", "2.7 is rounded down to 2", ""},
+			{"0", "0", "", ""},
+			{"500000", "500000", "", ""},
+			{"1e9", "1e9", "", ""},
+			{"-3", "", "", "-3 would mean no limit; write 0 if that is meant"},
+			{"0.5", "", "", "0.5 would mean no limit; write 0 if that is meant"},
+			{"2.7", "2", "2.7 is rounded down to 2", ""},
 			{"1e30", "9223372036854775807", "1e30 is above 9223372036854775807, using 9223372036854775807", ""},
 		},
 		"max-cost-usd": {
-			{"0", "0", "", ""}, {"2.7", "2.7", "", ""}, {"1e9", "1e9", "", ""}, {"-3", "0", "-3 is outside 0 or more, using 0", ""},
+			{"0", "0", "", ""}, {"2.7", "2.7", "", ""}, {"1e9", "1e9", "", ""}, {"-3", "", "", "-3 would mean no limit; write 0 if that is meant"},
 		},
 		"peer-abort": {
 			{"0", "0", "", ""}, {"1000", "1000", "", ""}, {"1001", "1000", "1001 is above 1000, using 1000", ""}, {"-3", "0", "-3 is below 0, using 0", ""}, {"2.7", "2", "2.7 is rounded down to 2", ""},
@@ -208,15 +231,28 @@ func TestDurations(t *testing.T) {
 		want     time.Duration
 		note     string
 	}{
-		{"stall-timeout", "90s", 90 * time.Second, ""}, {"stall-timeout", "1h30m", 90 * time.Minute, ""}, {"stall-timeout", "600", 10 * time.Minute, ""},
-		{"stall-timeout", "2.7", 2700 * time.Millisecond, ""}, {"stall-timeout", "1e1", 10 * time.Second, ""}, {"stall-timeout", "1s", time.Second, ""},
-		{"stall-timeout", "24h", 24 * time.Hour, ""}, {"stall-timeout", "0", time.Second, "0 is outside 1s..24h, using 1s"},
-		{"stall-timeout", "-3", time.Second, "-3 is outside 1s..24h, using 1s"}, {"stall-timeout", "999ms", time.Second, "999ms is outside 1s..24h, using 1s"},
-		{"stall-timeout", "25h", 24 * time.Hour, "25h is outside 1s..24h, using 24h"}, {"stall-timeout", "1e9", 24 * time.Hour, "1e9 is outside 1s..24h, using 24h"},
-		{"stall-timeout", "1e300", 24 * time.Hour, "1e300 is outside 1s..24h, using 24h"}, {"stall-timeout", "-1e300", time.Second, "-1e300 is outside 1s..24h, using 1s"},
-		{"tool-stall-timeout", "2h", 2 * time.Hour, ""}, {"session-timeout", "0", 0, ""}, {"session-timeout", "3h", 3 * time.Hour, ""},
-		{"exit-grace", "2h", time.Hour, "2h is outside 1s..1h, using 1h"}, {"limit-margin", "0s", 0, ""}, {"backoff-initial", "1us", time.Millisecond, "1us is outside 1ms..1h, using 1ms"},
-		{"backoff-max", "7h", 6 * time.Hour, "7h is outside 1ms..6h, using 6h"}, {"probe-interval", "0", 100 * time.Millisecond, "0 is outside 100ms..1h, using 100ms"},
+		{"stall-timeout", "90s", 90 * time.Second, ""},
+		{"stall-timeout", "1h30m", 90 * time.Minute, ""},
+		{"stall-timeout", "600", 10 * time.Minute, ""},
+		{"stall-timeout", "2.7", 2700 * time.Millisecond, ""},
+		{"stall-timeout", "1e1", 10 * time.Second, ""},
+		{"stall-timeout", "1s", time.Second, ""},
+		{"stall-timeout", "24h", 24 * time.Hour, ""},
+		{"stall-timeout", "0", time.Second, "0 is outside 1s..24h, using 1s"},
+		{"stall-timeout", "-3", time.Second, "-3 is outside 1s..24h, using 1s"},
+		{"stall-timeout", "999ms", time.Second, "999ms is outside 1s..24h, using 1s"},
+		{"stall-timeout", "25h", 24 * time.Hour, "25h is outside 1s..24h, using 24h"},
+		{"stall-timeout", "1e9", 24 * time.Hour, "1e9 is outside 1s..24h, using 24h"},
+		{"stall-timeout", "1e300", 24 * time.Hour, "1e300 is outside 1s..24h, using 24h"},
+		{"stall-timeout", "-1e300", time.Second, "-1e300 is outside 1s..24h, using 1s"},
+		{"tool-stall-timeout", "2h", 2 * time.Hour, ""},
+		{"session-timeout", "0", 0, ""},
+		{"session-timeout", "3h", 3 * time.Hour, ""},
+		{"exit-grace", "2h", time.Hour, "2h is outside 1s..1h, using 1h"},
+		{"limit-margin", "0s", 0, ""},
+		{"backoff-initial", "1us", time.Millisecond, "1us is outside 1ms..1h, using 1ms"},
+		{"backoff-max", "7h", 6 * time.Hour, "7h is outside 1ms..6h, using 6h"},
+		{"probe-interval", "0", 100 * time.Millisecond, "0 is outside 100ms..1h, using 100ms"},
 	}
 	held := map[string]func(Config) time.Duration{
 		"stall-timeout": func(c Config) time.Duration { return c.StallTimeout }, "tool-stall-timeout": func(c Config) time.Duration { return c.ToolStallTimeout },
@@ -235,6 +271,9 @@ func TestDurations(t *testing.T) {
 				t.Errorf("note %q, want %q", got, tt.note)
 			}
 		})
+	}
+	if _, err := Resolve(flags("session-timeout", "-3s")); err == nil || !strings.Contains(err.Error(), "-3s would mean no limit") {
+		t.Errorf("session-timeout=-3s: %v, want a refusal", err)
 	}
 	for key := range held {
 		for _, raw := range []string{"", "abc", "NaN", "Inf", "0x10", "1_000", "10 m", "5x"} {
@@ -414,9 +453,13 @@ func TestAllProblemsAtOnce(t *testing.T) {
 func TestRepositoryMayNot(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ line, key string }{
-		{"claude: ./evil", "claude"}, {"use-api-key: true", "use-api-key"}, {"use-api-key: false", "use-api-key"},
-		{"permission-mode: bypassPermissions", "permission-mode"}, {`permission-mode: " bypassPermissions "`, "permission-mode"},
-		{"permission-mode: [bypassPermissions]", "permission-mode"}, {"permission-mode: [plan, bypassPermissions]", "permission-mode"},
+		{"claude: ./evil", "claude"},
+		{"use-api-key: true", "use-api-key"},
+		{"use-api-key: false", "use-api-key"},
+		{"permission-mode: bypassPermissions", "permission-mode"},
+		{`permission-mode: " bypassPermissions "`, "permission-mode"},
+		{"permission-mode: [bypassPermissions]", "permission-mode"},
+		{"permission-mode: [plan, bypassPermissions]", "permission-mode"},
 		{"permission-mode: |\n    bypassPermissions", "permission-mode"},
 	} {
 		repo, err := ParseFile("autopilot.yaml", []byte(tt.line+"\n"), true)
@@ -489,8 +532,12 @@ func TestFromEnv(t *testing.T) {
 func TestUserFile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ xdg, home, want string }{
-		{"/x", "/home/u", "/x/autopilot/config.yaml"}, {"", "/home/u", "/home/u/.config/autopilot/config.yaml"},
-		{"relative", "/home/u", "/home/u/.config/autopilot/config.yaml"}, {"", "", ""}, {"", "relative", ""}, {"relative", "", ""},
+		{"/x", "/home/u", "/x/autopilot/config.yaml"},
+		{"", "/home/u", "/home/u/.config/autopilot/config.yaml"},
+		{"relative", "/home/u", "/home/u/.config/autopilot/config.yaml"},
+		{"", "", ""},
+		{"", "relative", ""},
+		{"relative", "", ""},
 	} {
 		got := UserFile(func(name string) string { return map[string]string{"XDG_CONFIG_HOME": tt.xdg, "HOME": tt.home}[name] })
 		if got != tt.want {

@@ -91,8 +91,8 @@ func limitOptions() []Option {
 		integer("max-sessions", "5", span[int]{1, 50}, "sessions to run at most", func(c *Config, n int) { c.MaxSessions = n }),
 		number("max-hours", "4.0", span[float64]{0.5, 24}, "hours of wall clock for the whole run; checked between sessions", func(c *Config, v float64) { c.MaxHours = v }),
 		number("confidence-threshold", "0.85", span[float64]{0, 1}, "confidence below which no session is started without a person", func(c *Config, v float64) { c.ConfidenceThreshold = v }),
-		integer("max-tokens", "0", span[int]{0, math.MaxInt}, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) }),
-		number("max-cost-usd", "0", span[float64]{0, math.MaxFloat64}, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v }),
+		offAtZero(integer("max-tokens", "0", span[int]{0, math.MaxInt}, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) })),
+		offAtZero(number("max-cost-usd", "0", span[float64]{0, math.MaxFloat64}, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v })),
 		integer("peer-abort", "6", span[int]{0, 1000}, "other Claude sessions above which a critical machine stops the run", func(c *Config, n int) { c.PeerAbort = n }),
 		number("carryover-threshold", "0.5", span[float64]{0, 1}, "share of a session's plan left undone above which the run stops", func(c *Config, v float64) { c.CarryoverThreshold = v }),
 		integer(agentsPerWave, "6", span[int]{0, maxAgentsPerWave}, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),
@@ -104,7 +104,7 @@ func watchOptions() []Option {
 	return []Option{
 		duration("stall-timeout", "600s", span[time.Duration]{time.Second, day}, "a session without event, transcript growth or CPU for this long is hung", func(c *Config, d time.Duration) { c.StallTimeout = d }),
 		duration("tool-stall-timeout", "30m", span[time.Duration]{time.Second, day}, "the same while a tool runs", func(c *Config, d time.Duration) { c.ToolStallTimeout = d }),
-		duration("session-timeout", "0s", span[time.Duration]{0, day}, "end a session after this long; 0 is no limit", func(c *Config, d time.Duration) { c.SessionTimeout = d }),
+		offAtZero(duration("session-timeout", "0s", span[time.Duration]{0, day}, "end a session after this long; 0 is no limit", func(c *Config, d time.Duration) { c.SessionTimeout = d })),
 		duration("exit-grace", "60s", span[time.Duration]{time.Second, time.Hour}, "time for a session's process to exit after its last result", func(c *Config, d time.Duration) { c.ExitGrace = d }),
 		duration("limit-margin", "60s", span[time.Duration]{0, time.Hour}, "wait this much longer than the reset time of a usage limit", func(c *Config, d time.Duration) { c.LimitMargin = d }),
 		duration("backoff-initial", "30s", span[time.Duration]{time.Millisecond, time.Hour}, "first wait after an overloaded API; it grows from there", func(c *Config, d time.Duration) { c.BackoffInitial = d }),
@@ -145,6 +145,20 @@ func one(raw []string) (string, error) {
 		return "", fmt.Errorf("takes one value, got %d", len(raw))
 	}
 	return strings.TrimSpace(raw[0]), nil
+}
+
+// offAtZero is for a limit that 0 switches off: a value that would only be moved
+// there is refused, because a typing mistake must not take a limit away.
+func offAtZero(o Option) Option {
+	apply := o.apply
+	o.apply = func(c *Config, raw []string) (moved, error) {
+		m, err := apply(c, raw)
+		if err == nil && (m.to == "0" || m.to == "0s") {
+			return moved{}, fmt.Errorf("%s would mean no limit; write 0 if that is meant", raw[0])
+		}
+		return m, err
+	}
+	return o
 }
 
 // span is the bounds of an option, both within.

@@ -140,6 +140,7 @@ func TestE2EUsageLimitDuringASubAgent(t *testing.T) {
 			return messagesapi.Text("the report of a sub-agent")
 		}))
 		l.withToken()
+		l.roomForAgents()
 		l.check(l.run("do it", "--limit-margin", "0s"), want{cause: "work-done", endings: "completed", completed: 1})
 	})
 }

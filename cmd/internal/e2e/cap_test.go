@@ -79,6 +79,7 @@ func TestE2ECapOfFourAgents(t *testing.T) {
 		}
 		steps := messagesapi.InSteps(agents("1", "2", "3", "4", "5", "6"), agents("7", "8"), reportDone("all"))
 		l = newLab(t, claude, talk(steps, together))
+		l.roomForAgents()
 		r := l.check(l.run("do it", "--agents-per-wave", "4"), want{cause: "work-done", endings: "completed", completed: 1})
 		if l.refusals() != 2 || refusedOf(r) != 2 || l.agentsSeen() != 6 {
 			t.Errorf("%d refusals were told, %d recorded, %d sub-agents asked the API; want 2, 2 and 6", l.refusals(), refusedOf(r), l.agentsSeen())
@@ -114,6 +115,7 @@ func TestE2EAgentsInTrouble(t *testing.T) {
 				}
 				return messagesapi.ToolUse("Write", map[string]any{"file_path": l.path("part.txt"), "content": fmt.Sprint(r.Step)})
 			}))
+			l.roomForAgents()
 			l.check(l.run("do it"), want{code: 3, killSwitch: "spiral", endings: "completed", completed: 1})
 			if s := l.oneSession(); s.AgentSummary.Spiral != 1 || s.AgentSummary.Complete != 1 {
 				t.Errorf("agents = %+v, want one complete and in a spiral", s.AgentSummary)
@@ -122,6 +124,7 @@ func TestE2EAgentsInTrouble(t *testing.T) {
 		t.Run("failed", func(t *testing.T) {
 			bad := messagesapi.APIError(400, "invalid_request_error", "no", nil)
 			l := newLab(t, claude, talk(messagesapi.InSteps(agents("one"), reportMore("one")), messagesapi.Always(bad)))
+			l.roomForAgents()
 			l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "completed", completed: 1})
 			if s := l.oneSession(); s.AgentSummary.Failed != 1 {
 				t.Errorf("agents = %+v, want one failed", s.AgentSummary)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,7 +93,7 @@ type lab struct {
 	home   string
 	branch string
 	env    []string
-	flags  []string // of every run
+	key    bool // runs hand the key of the environment on
 	api    *messagesapi.Server
 }
 
@@ -104,7 +105,7 @@ func newLab(t *testing.T, claude string, script messagesapi.Script) *lab {
 	}
 	l := &lab{
 		t: t, claude: claude, base: base, repo: filepath.Join(base, "repo"), home: filepath.Join(base, "home"),
-		branch: "lab-" + strings.ToLower(rand.Text()[:8]), flags: []string{"--use-api-key"},
+		branch: "lab-" + strings.ToLower(rand.Text()[:8]), key: true,
 	}
 	for _, d := range []string{l.repo, l.home} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -138,7 +139,7 @@ func (l *lab) end() {
 
 // withToken authenticates as a subscription, with a token instead of a key.
 func (l *lab) withToken() {
-	l.flags = nil
+	l.key = false
 	l.unset("ANTHROPIC_API_KEY")
 	l.set("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-fake")
 }
@@ -208,10 +209,12 @@ func (l *lab) run(args ...string) ended {
 	return l.finish(l.start(args...))
 }
 
-// start starts 'autopilot run'.
+// start starts 'autopilot run'. The sessions of a person at this machine do not
+// keep it from running.
 func (l *lab) start(args ...string) *started {
 	l.t.Helper()
-	return l.command(slices.Concat([]string{"run", "--claude", l.claude, "--allow-nested"}, l.flags, args)...)
+	always := []string{"run", "--claude", l.claude, "--allow-nested", "--peer-abort", "1000", "--use-api-key=" + strconv.FormatBool(l.key)}
+	return l.command(append(always, args...)...)
 }
 
 // command starts any command of the program in the lab. It is killed when it
@@ -395,18 +398,18 @@ type want struct {
 // check asserts them, and that nothing of the run is left.
 func (l *lab) check(e ended, w want) ledger.Run {
 	l.t.Helper()
+	l.nothingLeft()
 	r := l.oneRun()
 	if w.cause == "" {
 		w.cause = w.killSwitch
 	}
 	got := want{code: e.code, killSwitch: deref(r.KillSwitch), cause: r.ExitCause, endings: endingsOf(r), completed: r.IterationsCompleted}
 	if got != w {
-		l.t.Errorf("run ended as %+v, want %+v", got, w)
+		l.t.Fatalf("run ended as %+v, want %+v", got, w)
 	}
 	if e.code >= 0 && r.ExitCode != e.code {
 		l.t.Errorf("the record says exit code %d, it was %d", r.ExitCode, e.code)
 	}
-	l.nothingLeft()
 	return r
 }
 

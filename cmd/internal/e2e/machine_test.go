@@ -47,35 +47,50 @@ func (s *session) end() {
 	}
 }
 
-// peers asks the program which sessions of others it sees.
-func (l *lab) peers() (count int, pids []int) {
+// machine is what the program sees of this machine.
+type machine struct {
+	Cap      int `json:"cap"`
+	Snapshot struct {
+		Peers    *int `json:"peers"`
+		Sessions []struct {
+			PID int `json:"pid"`
+		} `json:"peer_sessions"`
+	} `json:"snapshot"`
+}
+
+func (l *lab) probe() machine {
 	l.t.Helper()
-	var v struct {
-		Snapshot struct {
-			Peers    *int `json:"peers"`
-			Sessions []struct {
-				PID int    `json:"pid"`
-				CWD string `json:"cwd"`
-			} `json:"peer_sessions"`
-		} `json:"snapshot"`
-	}
+	var m machine
 	e := l.finish(l.command("probe", "--json"))
-	if err := json.Unmarshal([]byte(e.stdout), &v); err != nil {
+	if err := json.Unmarshal([]byte(e.stdout), &m); err != nil {
 		l.t.Fatalf("%v in %q", err, e.stdout)
 	}
-	if v.Snapshot.Peers == nil {
+	return m
+}
+
+// peers are the sessions of others.
+func (l *lab) peers() (count int, pids []int) {
+	l.t.Helper()
+	m := l.probe()
+	if m.Snapshot.Peers == nil {
 		l.t.Fatal("peers could not be counted")
 	}
-	for _, s := range v.Snapshot.Sessions {
+	for _, s := range m.Snapshot.Sessions {
 		pids = append(pids, s.PID)
 	}
-	return *v.Snapshot.Peers, pids
+	return *m.Snapshot.Peers, pids
 }
 
 // aloneOnTheMachine waits until no session of anybody is there.
 func (l *lab) aloneOnTheMachine() {
 	l.t.Helper()
 	eventually(l.t, "no Claude session is open on this machine", func() bool { n, _ := l.peers(); return n == 0 })
+}
+
+// roomForAgents waits until the machine allows four sub-agents.
+func (l *lab) roomForAgents() {
+	l.t.Helper()
+	eventually(l.t, "this machine has room for four sub-agents, see 'autopilot probe'", func() bool { return l.probe().Cap >= 4 })
 }
 
 func TestE2EPeersAreCountedOnce(t *testing.T) {
@@ -149,7 +164,7 @@ func TestE2ECapFollowsThePeers(t *testing.T) {
 func TestE2EStrayKeyIsNotHandedOn(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, working(bash("echo hello")))
-		l.flags = nil
+		l.key = false
 		e := l.run("do it", "--allowed-tools", "Bash")
 		l.check(e, want{code: 3, killSwitch: "failed-wave", endings: "auth"})
 		if n := len(l.api.Requests()); n != 0 {

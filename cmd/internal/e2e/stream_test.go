@@ -78,6 +78,7 @@ func TestE2EBackgroundAgents(t *testing.T) {
 			}
 		}, func(messagesapi.Request) messagesapi.Reply { return messagesapi.Text("the report of a sub-agent") }))
 		l.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")
+		l.roomForAgents()
 		l.check(l.run("do it"), want{cause: "work-done", endings: "completed", completed: 1})
 		s := l.oneSession()
 		if s.Processes != 1 || s.Summary != "did the last turn" || s.AgentSummary.Complete != 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"autopilot/sessions"
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
 )
@@ -52,9 +53,11 @@ func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 		return "", err
 	}
 	l.Log.Warn("waiting for the API", "ending", string(l.result.Ending), "detail", l.result.Cause, "until", until.UTC().Format(time.RFC3339))
+	l.live(sessions.Progress{})
 	stopped := l.sleepUntil(ctx, until)
 	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
 	l.file.Waiting = nil
+	l.live(sessions.Progress{})
 	if stopped {
 		return hit, nil
 	}

@@ -37,6 +37,7 @@ func TestChaos(t *testing.T) {
 		kills = n
 	}
 	c := newChaos(t)
+	c.measure()
 	for i := range kills {
 		c.runAndKill(i)
 	}
@@ -51,6 +52,7 @@ type chaos struct {
 	repo     string
 	env      []string
 	token    string
+	life     time.Duration     // longest life of a supervisor: time for some sessions
 	acked    map[string]string // ending by session, as the log acknowledged it
 	sessions map[string]ledger.Session
 	runs     map[string]ledger.Run
@@ -86,6 +88,18 @@ func (c *chaos) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// measure lets one run end by itself, so that a slow machine or build gives each
+// later one time to get somewhere.
+func (c *chaos) measure() {
+	c.t.Helper()
+	start := time.Now()
+	cmd := c.command("run", "work", "--max-sessions", "1", "--snapshot", "../green.json", "--allow-nested")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.t.Fatalf("%v\n%s", err, out)
+	}
+	c.life = max(longestLife, 3*time.Since(start))
+}
+
 // runAndKill starts a run and kills its supervisor after a random while; now and
 // then the guard is killed first.
 func (c *chaos) runAndKill(i int) {
@@ -96,7 +110,7 @@ func (c *chaos) runAndKill(i int) {
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	time.Sleep(rand.N(longestLife)) //nolint:forbidigo // the random moment is the point
+	time.Sleep(rand.N(c.life)) // the random moment is the point
 	if i%10 == 9 {
 		c.killGuards(cmd.Process.Pid)
 	}

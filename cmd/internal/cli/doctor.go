@@ -71,8 +71,7 @@ func printFindings(std Stdio, all []finding, asJSON bool) error {
 		}
 		fmt.Fprintf(&b, "%s %-10s %s%s\n", mark, f.Name, f.Detail, mend)
 	}
-	_, err := fmt.Fprint(std.Out, b.String())
-	return err
+	return std.say("%s", b.String())
 }
 
 func diagnose(c *cobra.Command, std Stdio) []finding {

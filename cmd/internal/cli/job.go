@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -152,7 +153,7 @@ func (j job) waits() supervisor.Waits {
 // template is what all sessions of the run have in common.
 func (j job) template(std Stdio, claude string) sessions.Spec {
 	return sessions.Spec{
-		Dir: j.repo.Top, Repo: j.repo, Ignore: []string{j.cfg.MetricsDir},
+		Dir: j.repo.Top, Repo: j.repo, Ignore: j.ledgersInside(),
 		Claude: claude, Environ: std.Environ, UseAPIKey: j.cfg.UseAPIKey, Model: j.cfg.Model,
 		Permission: j.cfg.PermissionMode, Tools: j.cfg.AllowedTools, Extra: j.extra,
 		HookCommand: launch.Quote(std.Self) + " hook agent-cap",
@@ -163,6 +164,20 @@ func (j job) template(std Stdio, claude string) sessions.Spec {
 			Judge: j.cfg.ProbeInterval, Ladder: ladder(),
 		},
 	}
+}
+
+// ledgersInside is the folder of the ledgers relative to the repository, or
+// nothing when it lies elsewhere. What is written there is no session's work.
+func (j job) ledgersInside() []string {
+	dir := j.metricsDir()
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	rel, err := filepath.Rel(j.repo.Top, dir)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return nil
+	}
+	return []string{filepath.ToSlash(rel)}
 }
 
 // ladder gives the CLI time to end its tools and print its result after an

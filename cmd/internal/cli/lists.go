@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/screen"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
 )
@@ -71,7 +72,7 @@ func printRecords(std Stdio, lines [][]byte, asJSON bool, row func(map[string]an
 		if asJSON {
 			b.Write(line)
 		} else {
-			b.WriteString(strings.TrimRight(row(rec), " "))
+			b.WriteString(screen.Plain(strings.TrimRight(row(rec), " ")))
 		}
 		b.WriteByte('\n')
 	}

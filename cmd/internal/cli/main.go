@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/screen"
 	"autopilot/metrics/statedir"
 	"autopilot/supervisor"
 )
@@ -64,6 +65,12 @@ func ExitCodes() [][2]string {
 	}
 }
 
+// say prints text for a person.
+func (s Stdio) say(format string, args ...any) error {
+	_, err := io.WriteString(s.Out, screen.Plain(fmt.Sprintf(format, args...)))
+	return err
+}
+
 // codeError is an error with the exit code that belongs to it, and the way out.
 type codeError struct {
 	code int
@@ -107,9 +114,9 @@ func report(std Stdio, err error) int {
 	if s, ok := errors.AsType[silent](err); ok {
 		return int(s)
 	}
-	fmt.Fprintf(std.Err, "autopilot: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	fmt.Fprintf(std.Err, "autopilot: %s\n", strings.ReplaceAll(screen.Plain(err.Error()), "\n", "\n  "))
 	if h := hintOf(err); h != "" {
-		fmt.Fprintf(std.Err, "hint: %s\n", h)
+		fmt.Fprintf(std.Err, "hint: %s\n", screen.Plain(h))
 	}
 	return codeOf(err)
 }

@@ -75,8 +75,7 @@ func printPlan(ctx context.Context, std Stdio, j job, asJSON bool) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(p)
 	}
-	_, err := fmt.Fprint(std.Out, p.text())
-	return err
+	return std.say("%s", p.text())
 }
 
 func makePlan(ctx context.Context, std Stdio, j job) plan {

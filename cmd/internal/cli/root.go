@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,16 @@ func newRoot(std Stdio) *cobra.Command {
 	root.SetErr(std.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringP("dir", "C", "", "work as if started in `DIR`")
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		dir, err := c.Flags().GetString("dir")
+		if err != nil || dir == "" {
+			return nil // the stand-in parses its own flags
+		}
+		if err := os.Chdir(dir); err != nil {
+			return usage("-C: %v", err)
+		}
+		return nil
+	}
 	root.AddCommand(
 		runCommand(std), planCommand(std), statusCommand(std), stopCommand(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),

@@ -24,14 +24,9 @@ type place struct {
 
 // findRepo opens the repository that the command was started in.
 func findRepo(c *cobra.Command) (repo.Repo, error) {
-	dir, err := c.Flags().GetString("dir")
+	dir, err := os.Getwd()
 	if err != nil {
-		return repo.Repo{}, err
-	}
-	if dir == "" {
-		if dir, err = os.Getwd(); err != nil {
-			return repo.Repo{}, usage("the working directory cannot be found: %v", err)
-		}
+		return repo.Repo{}, usage("the working directory cannot be found: %v", err)
 	}
 	r, err := repo.Open(c.Context(), dir)
 	if errors.Is(err, repo.ErrNotRepository) {

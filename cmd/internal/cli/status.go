@@ -53,8 +53,7 @@ func statusCommand(std Stdio) *cobra.Command {
 		if asJSON {
 			return json.NewEncoder(std.Out).Encode(v)
 		}
-		_, err = fmt.Fprint(std.Out, v.text(time.Now()))
-		return err
+		return std.say("%s", v.text(time.Now()))
 	}
 	return c
 }
@@ -187,9 +186,28 @@ func stopCommand(std Stdio) *cobra.Command {
 	return c
 }
 
+// awaitState waits a moment for the state of a run of ours that holds the lock
+// but has not written it yet.
+func awaitState(project statedir.Project, found bool, p place) supervisor.State {
+	for deadline := time.Now().Add(startWait); found && time.Now().Before(deadline); <-time.After(stopLook) {
+		holder, held, err := statedir.Peek(p.lockPath())
+		if err != nil || !held || holder.RunID == "" {
+			break
+		}
+		if _, err := os.Stat(project.RunDir(holder.RunID)); err != nil {
+			break
+		}
+		if st, err := supervisor.LoadState(project.RunDir(holder.RunID)); err == nil {
+			return st
+		}
+	}
+	return supervisor.State{}
+}
+
 const (
-	stopWait = 60 * time.Second
-	stopLook = 20 * time.Millisecond
+	startWait = time.Second
+	stopWait  = 60 * time.Second
+	stopLook  = 20 * time.Millisecond
 )
 
 func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
@@ -208,6 +226,11 @@ func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
 		st, err = supervisor.LoadState(project.RunDir(id))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+	}
+	if id == "" || !st.Alive() {
+		if st = awaitState(project, found, p); st.Alive() {
+			id = st.Record.AutopilotRunID
 		}
 	}
 	if id == "" || !st.Alive() {

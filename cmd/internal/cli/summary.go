@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,25 +53,27 @@ func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup) {
 // printSummary says how the run ended, for a person.
 func printSummary(std Stdio, j job, out supervisor.Outcome) {
 	rec := out.Record
+	var b strings.Builder
 	why := rec.ExitCause
 	if rec.KillSwitchDetail != nil && *rec.KillSwitchDetail != "" {
 		why += " (" + *rec.KillSwitchDetail + ")"
 	}
-	fmt.Fprintf(std.Out, "%s  %s\n", rec.AutopilotRunID, why)
-	fmt.Fprintf(std.Out, "  %d of %d sessions in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions,
+	fmt.Fprintf(&b, "%s  %s\n", rec.AutopilotRunID, why)
+	fmt.Fprintf(&b, "  %d of %d sessions in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions,
 		time.Duration(rec.DurationSeconds)*time.Second, rec.TotalTokensUsed, rec.TotalCostUSD)
 	for _, e := range rec.Endings {
 		cause := ""
 		if e.Cause != "" && e.Cause != e.Ending {
 			cause = ": " + e.Cause
 		}
-		fmt.Fprintf(std.Out, "  - %s %s%s\n", e.SessionID, e.Ending, cause)
+		fmt.Fprintf(&b, "  - %s %s%s\n", e.SessionID, e.Ending, cause)
 	}
 	if out.Manual != "" {
-		fmt.Fprintf(std.Out, "  by hand: %s\n", out.Manual)
+		fmt.Fprintf(&b, "  by hand: %s\n", out.Manual)
 	}
 	if out.Hint != "" {
-		fmt.Fprintf(std.Out, "  next: %s\n", out.Hint)
+		fmt.Fprintf(&b, "  next: %s\n", out.Hint)
 	}
-	fmt.Fprintf(std.Out, "  record: %s\n", filepath.Join(j.metricsDir(), ledger.RunsFile))
+	fmt.Fprintf(&b, "  record: %s\n", filepath.Join(j.metricsDir(), ledger.RunsFile))
+	_ = std.say("%s", b.String()) // a reader that went away ends nothing
 }

@@ -179,6 +179,9 @@ func liveText(s supervisor.Status, now time.Time) string {
 		left := each * time.Duration(s.Limits.MaxSessions-s.Iteration+1)
 		head += fmt.Sprintf(" eta %s", min(left, time.Duration(s.Limits.MaxHours*float64(time.Hour))-elapsed).Round(time.Minute))
 	}
+	if s.Mode == "" {
+		return head + "  starting"
+	}
 	if !s.WaitUntil.IsZero() {
 		return fmt.Sprintf("%s  waiting for the API until %s", head, s.WaitUntil.Local().Format(time.TimeOnly))
 	}

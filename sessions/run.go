@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	answerKept   = 4 << 10 // bytes of the answer that the result itself holds
+	answerLimit  = 16 << 20 // bytes of an answer that are read
+	answerKept   = 4 << 10  // bytes of the answer that the result itself holds
 	sweepTime    = 5 * time.Second
 	drainTime    = 2 * time.Second
 	gitTime      = 30 * time.Second
@@ -42,6 +43,7 @@ type session struct {
 	cap     hook.CapFile
 	life    *vitals.Clock
 	pid     int
+	begun   time.Time // of the current process
 	notices noticeBoard
 	early   *earlyState
 	stop    outcome.Stop // why we ended the current process
@@ -161,7 +163,7 @@ func (s *session) steps(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.measure(ctx)
+		s.measure()
 		f := s.tally.Facts()
 		end := outcome.Classify(f, s.exit(exit, f))
 		s.res.Ending, s.res.Cause, s.res.ResetAt, s.res.Budget = end.Ending, s.words(end, f), end.ResetAt, end.Budget
@@ -210,13 +212,14 @@ func (s *session) process(ctx context.Context, step Step) (ptyrun.Exit, error) {
 	}
 	defer func() { _ = stderr.Close() }()
 	s.stop, s.why = outcome.StopNone, ""
-	dec := stream.New(stream.Limits{}, s.observe)
+	dec := stream.New(stream.Limits{Result: answerLimit}, s.observe)
 	p, err := ptyrun.Start(s.command(step, stderr), dec)
 	if err != nil {
 		return ptyrun.Exit{}, err
 	}
 	s.res.Processes++
 	s.watch(ctx, p)
+	s.res.Worked += time.Since(s.begun)
 	marker := reap.Marker{Name: launch.SessionVar, Value: string(s.ID)}
 	swept, left := s.Sweeper.Sweep(marker, sweepTime)
 	s.res.Swept, s.res.Left = s.res.Swept+swept, left
@@ -257,9 +260,9 @@ func (s *session) budgetLeft() float64 {
 	return max(s.BudgetUSD-s.tally.Facts().Usage.CostUSD, 0.000001)
 }
 
-// measure asks git what the session has changed so far. It is asked also when
-// the session was cancelled, so the context's end does not count here.
-func (s *session) measure(ctx context.Context) {
+// measure asks git what the session has changed so far, also when the session was
+// cancelled, but not when it is to end at once.
+func (s *session) measure() {
 	if s.res.before == nil {
 		return
 	}
@@ -267,7 +270,7 @@ func (s *session) measure(ctx context.Context) {
 		s.res.after, s.res.Measured = s.res.before, true
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gitTime)
+	ctx, cancel := context.WithTimeout(s.Kill, gitTime)
 	defer cancel()
 	after, err := s.stateAfter(ctx)
 	var c repo.Change
@@ -288,7 +291,11 @@ func (s *session) measure(ctx context.Context) {
 func (s *session) stateAfter(ctx context.Context) (repo.State, error) {
 	if early := s.early; early != nil {
 		s.early = nil
-		<-early.done
+		select {
+		case <-early.done:
+		case <-ctx.Done():
+			return repo.State{}, ctx.Err()
+		}
 		if early.err == nil && early.events == s.tally.Facts().Events && s.res.Swept == early.swept {
 			return early.state, nil
 		}
@@ -313,7 +320,11 @@ func (s *session) askEarly() {
 		return
 	}
 	if s.early != nil {
-		<-s.early.done
+		select {
+		case <-s.early.done:
+		default:
+			return // its answer will be out of date, and git is asked at the end
+		}
 	}
 	early := &earlyState{done: make(chan struct{}), events: f.Events, swept: s.res.Swept}
 	s.early = early

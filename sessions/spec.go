@@ -98,6 +98,7 @@ type Result struct {
 	StartedAt time.Time       `json:"started_at"`
 	EndedAt   time.Time       `json:"ended_at"`
 	Processes int             `json:"processes"`
+	Worked    time.Duration   `json:"worked_ns"` // time of all its processes, without the waits between them
 	ExitCode  int             `json:"exit_code"`
 	Signal    string          `json:"signal,omitempty"`
 	Version   string          `json:"claude_version,omitempty"`

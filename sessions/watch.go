@@ -66,6 +66,7 @@ func (s *session) observe(e stream.Event) { s.notices.put(s.tally.Observe(e), e.
 // watch follows the process until it has exited, and ends it when it must.
 func (s *session) watch(ctx context.Context, p *ptyrun.Process) {
 	s.pid = p.PID()
+	s.begun = time.Now().Round(0)
 	s.life = vitals.New(s.pid, time.Now(), s.Limits.Limits, s.transcripts())
 	s.beatNow("", false)
 	timer := time.NewTimer(s.nextLook(time.Now()))
@@ -121,7 +122,7 @@ func (s *session) keepProgress() {
 func (s *session) look(now time.Time) (outcome.Stop, string) {
 	f := s.tally.Facts()
 	active := s.notices.lastActivity()
-	return s.life.Look(now, vitals.Signs{Active: active, InTool: f.ToolsRunning > 0, Started: s.res.StartedAt})
+	return s.life.Look(now, vitals.Signs{Active: active, InTool: f.ToolsRunning > 0, Started: s.begun.Add(-s.res.Worked)})
 }
 
 func (s *session) nextLook(now time.Time) time.Duration {

@@ -182,8 +182,10 @@ func TestLinger(t *testing.T) {
 		{"it stays", "write a.txt x\nresult\nlinger 300s", 100 * time.Millisecond, outcome.Completed, true, "done"},
 		{"it stays and ignores signals", "ignore INT TERM\nwrite a.txt x\nresult\nlinger 300s", 100 * time.Millisecond, outcome.Completed, true, "done"},
 		{"it stays after nothing", "result\nlinger 300s", 100 * time.Millisecond, outcome.NoWork, true, "done"},
-		{"it stays after an error", "write a.txt x\nraw " + `{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"num_turns":1,"result":"API Error"}` + "\nlinger 300s",
-			100 * time.Millisecond, outcome.Overloaded, true, "API Error"},
+		{
+			"it stays after an error", "write a.txt x\nraw " + `{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"num_turns":1,"result":"API Error"}` + "\nlinger 300s",
+			100 * time.Millisecond, outcome.Overloaded, true, "API Error",
+		},
 		{"it exits in time", "write a.txt x\nresult\nlinger 200ms", patience, outcome.Completed, false, "done"},
 		{"another turn", "write a.txt x\nresult\n" + next + "\nthink 800ms\nwake", 400 * time.Millisecond, outcome.Completed, false, "woken"},
 		{"several results", "write a.txt x\nresult\nwake\nwake\nwake", patience, outcome.Completed, false, "woken"},

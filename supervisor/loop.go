@@ -8,6 +8,7 @@ import (
 
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/logs"
 	"autopilot/probe"
 	"autopilot/probe/tier"
 	"autopilot/sessions"
@@ -33,6 +34,7 @@ type loop struct {
 	file    State // what is on disk about the run
 	started time.Time
 	stop    *stopping
+	failure error // what kept a session from being run
 	manual  string
 
 	snapshot   probe.Snapshot
@@ -92,7 +94,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		l.state = to
 		l.live(sessions.Progress{})
 	}
-	return l.outcome(), failure
+	return l.outcome(), errors.Join(l.failure, failure)
 }
 
 // begin takes the first look at the machine and starts the run's record.
@@ -231,7 +233,8 @@ func (l *loop) run(ctx context.Context) (event, error) {
 	res, err := l.Options.Run(ctx, l.spec, l.beat)
 	l.result = res
 	if err != nil {
-		return "", fmt.Errorf("run session %s: %w", l.spec.ID, err)
+		l.broken(fmt.Errorf("run session %s: %w", l.spec.ID, err))
+		return ended, nil
 	}
 	if res.Swept > 0 {
 		l.Log.Warn("processes that the session left behind were ended", "count", res.Swept)
@@ -240,6 +243,19 @@ func (l *loop) run(ctx context.Context) (event, error) {
 		return limited, nil
 	}
 	return ended, nil
+}
+
+// broken makes a result of a session that could not be run, so that it is recorded
+// as what it was, and ends the run.
+func (l *loop) broken(err error) {
+	now := time.Now()
+	r := &l.result
+	if r.ID != l.spec.ID {
+		*r = sessions.Result{ID: l.spec.ID, RunID: l.RunID, StartedAt: now}
+	}
+	r.Ending, r.Cause, r.EndedAt = outcome.Failed, logs.Redact(err.Error()), now
+	l.failure = err
+	l.stop = &stopping{cause: CauseError, detail: r.Cause, code: ExitError}
 }
 
 func (l *loop) beat(p sessions.Progress) {

@@ -18,6 +18,9 @@ import (
 const (
 	orphanGrace  = 3 * time.Second
 	orphanWithin = 10 * time.Second
+	// signOfLife is how much longer than its last sign of life on disk a session
+	// may have lived.
+	signOfLife = 30 * time.Second
 )
 
 // Recovered is what Recover did for one run.
@@ -91,7 +94,7 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 		res = cutOff(folder, s)
 	}
 	by, recordID := recordOwn, string(id)
-	f, found, err := recordOfPlugin(s, ledgers)
+	f, found, err := recordOfPlugin(s, res.EndedAt, ledgers)
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,9 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 		}
 	}
 	addSession(&s.Record, res, by, recordID)
-	s.UpdatedAt = res.EndedAt
+	if res.EndedAt.After(s.UpdatedAt) {
+		s.UpdatedAt = res.EndedAt
+	}
 	return nil
 }
 
@@ -115,16 +120,18 @@ func cutOff(folder string, s *State) sessions.Result {
 	id := sessions.ID(s.Current.SessionID)
 	var res sessions.Result
 	if err := statedir.LoadJSON(sessions.ProgressPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
-		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt}
+		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: s.UpdatedAt}
 	}
-	res.EndedAt = time.Now()
+	if res.EndedAt.Before(res.StartedAt) {
+		res.EndedAt = res.StartedAt
+	}
 	res.Ending, res.Cause = outcome.Crashed, "cut off when its supervisor was killed"
 	return res
 }
 
 // recordOfPlugin looks for the record that the session wrote itself before it
 // was cut off, where its kind of session writes one.
-func recordOfPlugin(s *State, ledgers *ledger.Ledgers) (ledger.Found, bool, error) {
+func recordOfPlugin(s *State, ended time.Time, ledgers *ledger.Ledgers) (ledger.Found, bool, error) {
 	if !s.Current.Records {
 		return ledger.Found{}, false, nil
 	}
@@ -134,6 +141,6 @@ func recordOfPlugin(s *State, ledgers *ledger.Ledgers) (ledger.Found, bool, erro
 	}
 	return ledger.FindSession(ledgers.SessionsPath(), s.Current.LedgerOffset, ledger.Want{
 		ClaudeID: s.Current.SessionID,
-		RunID:    s.Record.AutopilotRunID, Since: s.Current.StartedAt, Until: time.Now(), Used: used,
+		RunID:    s.Record.AutopilotRunID, Since: s.Current.StartedAt, Until: ended.Add(signOfLife), Used: used,
 	})
 }

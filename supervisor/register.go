@@ -124,8 +124,12 @@ func RequestStop(folder, by string, now time.Time) error {
 // StopRequested says who asked the run in a folder to stop, or nothing.
 func StopRequested(folder string) string {
 	var r stopRequest
-	if err := statedir.LoadJSON(filepath.Join(folder, stopName), &r); err != nil {
+	err := statedir.LoadJSON(filepath.Join(folder, stopName), &r)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return ""
+	case err != nil: // somebody wanted it, by another user perhaps
+		return fmt.Sprintf("stop was requested; by whom cannot be read: %v", err)
 	}
 	return "stop was requested by " + r.By
 }

@@ -1,9 +1,7 @@
 package guard_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,343 +14,212 @@ import (
 
 	"autopilot/probe/proctree"
 	"autopilot/sessions/guard"
-	"autopilot/sessions/reap"
 )
 
 const (
-	markVar  = "GUARD_TEST_MARK"
-	partVar  = "GUARD_TEST_PART"
-	patience = 30 * time.Second
+	roleVar   = "GUARD_TEST_ROLE"
+	markerVar = "GUARD_TEST_MARKER"
 )
 
-// TestMain lets copies of the test binary be a guard, a supervisor, and the main
-// process of a session.
+// TestMain lets the test binary be a guard and, below it, its supervisor.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "guard" {
-		guard.Main(os.Stdin, reap.Marker{Name: markVar, Value: os.Args[2]})
-		os.Exit(0)
+	switch os.Getenv(roleVar) {
+	case "guard":
+		os.Exit(beGuard())
+	case "supervisor":
+		os.Exit(beSupervisor())
 	}
-	switch part, arg, _ := strings.Cut(os.Getenv(partVar), " "); part {
-	case "":
-		os.Exit(m.Run())
-	case "supervise":
-		os.Exit(supervise())
-	case "claude":
-		os.Exit(claude(arg))
-	}
-	os.Exit(99)
+	os.Exit(m.Run())
 }
 
-// supervise starts a guard and then three processes of a session, and says their
-// ids. Then it does what it is told: "well" and "exit" are words on stdin.
-func supervise() int {
-	self, err := os.Executable()
+func beGuard() int {
+	end, err := guard.Run(guard.Command{
+		Self: os.Args[0], Args: os.Args[1:], Environ: append(os.Environ(), roleVar+"=supervisor"), Token: os.Getenv(markerVar), Marker: markerVar,
+	})
 	if err != nil {
-		return 1
+		fmt.Println(err)
+		return 99
 	}
-	mark := os.Getenv(markVar)
-	g, err := guard.Start(self, "guard", mark)
-	if err != nil {
-		return 1
-	}
-	fmt.Println(g.PID())
-	note := os.Getenv("GUARD_TEST_NOTE")
-	for _, script := range []string{
-		partVar + `="claude ` + note + `" exec ` + filepath.Join(filepath.Dir(note), "claude"),
-		`trap "" INT TERM HUP; echo $$; while :; do sleep 1; done`,
-		`echo $$; exec env -u AUTOPILOT sleep 300`,
-	} {
-		cmd := exec.Command("sh", "-c", script)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		cmd.Env = append(os.Environ(), partVar+"=")
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil || cmd.Start() != nil {
-			return 1
-		}
-		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-			return 1
-		}
-		fmt.Println(cmd.Process.Pid)
-	}
-	fmt.Println("ready")
-	word, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil {
-		return 1
-	}
-	if word == "well\n" {
-		fmt.Println("closed:", g.Close())
-	}
+	fmt.Printf("code %d signal %d ended %v left %v\n", end.Code, int(end.Signal), end.Ended > 0, end.Left)
 	return 0
 }
 
-// claude is a main process that needs a moment to end its own tools.
-func claude(note string) int {
+// beSupervisor forks what a session may fork, notes the pids, and then waits for
+// signals or the end of its guard.
+func beSupervisor() int {
+	token, gone, ok := guard.Join(os.Getenv)
+	if !ok || token != os.Getenv(markerVar) {
+		return 98
+	}
+	if _, _, again := guard.Join(func(string) string { return "token:1" }); again {
+		return 97
+	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	fmt.Println("ready")
-	sig := <-signals
-	<-time.After(200 * time.Millisecond)
-	if err := os.WriteFile(note, []byte(sig.String()), 0o600); err != nil {
-		return 1
+	dir := os.Args[1]
+	script := `trap '' INT TERM; sleep 600 & setsid sleep 601 & env -i /usr/bin/setsid /bin/sleep 602 & (setsid sh -c 'sleep 603 & sleep 604' &) ; wait`
+	cmd := exec.Command("sh", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return 96
 	}
-	return 0
+	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return 95
+	}
+	select {
+	case sig := <-signals:
+		_ = os.WriteFile(filepath.Join(dir, "signal"), []byte(sig.String()), 0o600)
+		return 7
+	case <-gone:
+		_ = os.WriteFile(filepath.Join(dir, "gone"), nil, 0o600)
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return 8
+	}
 }
 
-// supervisor is a running supervisor with its session.
-type supervisor struct {
+type lab struct {
 	t     *testing.T
+	dir   string
 	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	out   *bufio.Reader
-	note  string
-	guard int
-	pids  []int // of the session
-	other int   // a process of another run
+	out   *strings.Builder
+	super int
 }
 
-func start(t *testing.T) *supervisor {
+func start(t *testing.T) *lab {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
+	l := &lab{t: t, dir: t.TempDir(), out: &strings.Builder{}}
+	l.cmd = exec.Command(os.Args[0], l.dir)
+	l.cmd.Env = append(os.Environ(), roleVar+"=guard", markerVar+"="+l.dir)
+	l.cmd.Stdout = l.out
+	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	link(t, self, filepath.Join(dir, "claude"))
-	mark := t.Name()
-	s := &supervisor{t: t, cmd: exec.Command(self), note: filepath.Join(dir, "note")}
-	s.cmd.Env = append(os.Environ(), partVar+"=supervise", markVar+"="+mark, "GUARD_TEST_NOTE="+s.note)
-	s.cmd.Stderr = os.Stderr
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.out = bufio.NewReader(out)
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.cleanUp)
-	for {
-		line := s.line()
-		if line == "ready" {
-			break
-		}
-		pid, err := strconv.Atoi(line)
-		if err != nil {
-			t.Fatalf("the supervisor says %q", line)
-		}
-		s.pids = append(s.pids, pid)
-	}
-	if len(s.pids) != 4 {
-		t.Fatalf("the supervisor names %v, want a guard and three processes", s.pids)
-	}
-	s.guard, s.pids = s.pids[0], s.pids[1:]
-	other := exec.Command("sleep", "300")
-	other.Env = []string{"PATH=" + os.Getenv("PATH"), markVar + "=" + mark + "-other"}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = other.Process.Kill()
-		_ = other.Wait()
+	l.await("the supervisor", func() bool {
+		data, err := os.ReadFile(filepath.Join(l.dir, "pid"))
+		n, aerr := strconv.Atoi(string(data))
+		l.super = n
+		return err == nil && aerr == nil && len(l.below()) >= 7
 	})
-	s.other = other.Process.Pid
-	// Until then a signal would end it like any process that has just begun.
-	poll(t, func() bool { return ignores(s.guard, syscall.SIGINT) })
-	return s
+	return l
 }
 
-func link(t *testing.T, from, to string) {
-	t.Helper()
-	if os.Link(from, to) == nil {
-		return
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (s *supervisor) line() string {
-	s.t.Helper()
-	line, err := s.out.ReadString('\n')
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return strings.TrimSpace(line)
-}
-
-func (s *supervisor) cleanUp() {
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
-	for _, pid := range s.pids {
-		if proctree.HasEnv(pid, markVar, s.t.Name()) {
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
-		}
-	}
-}
-
-func (s *supervisor) say(word string) {
-	s.t.Helper()
-	if _, err := io.WriteString(s.stdin, word+"\n"); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// ends waits for the end of everything of the run, the guard too.
-func (s *supervisor) ends() {
-	s.t.Helper()
-	poll(s.t, func() bool {
-		for _, pid := range append(s.pids, s.guard) {
-			if !gone(pid) {
-				return false
-			}
-		}
-		return true
-	})
-	if got, err := os.ReadFile(s.note); string(got) != "interrupt" {
-		s.t.Errorf("the main process noted %q (%v), want an interrupt and time to end", got, err)
-	}
-	if gone(s.other) {
-		s.t.Error("a process of another run was ended")
-	}
-}
-
-func poll(t *testing.T, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
+func (l *lab) await(what string, holds func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen within %v", patience)
+			l.t.Fatalf("did not come about: %s", what)
 		}
-		<-time.After(5 * time.Millisecond)
 	}
 }
 
-func gone(pid int) bool {
-	p, err := proctree.Read(proctree.Root, pid)
-	return err != nil || p.Dead()
-}
-
-// ignores reports whether a process ignores a signal.
-func ignores(pid int, sig syscall.Signal) bool {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// below lists what lives below the guard.
+func (l *lab) below() []int {
+	table, err := proctree.Take(proctree.Root)
 	if err != nil {
-		return false
+		l.t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(data), "\nSigIgn:\t")
-	mask, err := strconv.ParseUint(strings.Fields(rest)[0], 16, 64)
-	return err == nil && mask&(1<<(uint(sig)-1)) != 0
+	var pids []int
+	for _, p := range table.Descendants(l.cmd.Process.Pid) {
+		if !p.Dead() {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
 }
 
-func TestSupervisorIsKilled(t *testing.T) {
+func (l *lab) wantGone(pids []int) {
+	l.t.Helper()
+	for _, pid := range pids {
+		l.await(fmt.Sprintf("the end of process %d", pid), func() bool {
+			p, err := proctree.Read(proctree.Root, pid)
+			return err != nil || p.Dead()
+		})
+	}
+}
+
+func (l *lab) end(want string) {
+	l.t.Helper()
+	_ = l.cmd.Wait()
+	if got := strings.TrimSpace(l.out.String()); got != want {
+		l.t.Errorf("the guard says %q, want %q", got, want)
+	}
+}
+
+func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	if err := s.cmd.Process.Kill(); err != nil {
+	l := start(t)
+	all := l.below()
+	if guard.Lost(l.super) {
+		t.Error("a guarded supervisor counts as lost")
+	}
+	if err := syscall.Kill(l.super, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.cmd.Wait()
-	s.ends()
+	l.end("code 137 signal 9 ended true left []")
+	l.wantGone(all)
 }
 
-// TestSupervisorForgets is one that exits without a word, as after a panic.
-func TestSupervisorForgets(t *testing.T) {
+func TestSignalsAreHandedOn(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	s.say("exit")
-	_ = s.cmd.Wait()
-	s.ends()
-}
-
-func TestAllIsWell(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	s.say("well")
-	if got := s.line(); got != "closed: <nil>" {
-		t.Errorf("the supervisor says %q", got)
-	}
-	_ = s.cmd.Wait()
-	poll(t, func() bool { return gone(s.guard) })
-	for _, pid := range s.pids {
-		if gone(pid) {
-			t.Errorf("process %d was ended although all is well", pid)
-		}
-	}
-}
-
-// TestSignals are those that a terminal sends to everybody.
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if err := syscall.Kill(s.guard, sig); err != nil {
+	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminated": syscall.SIGTERM} {
+		l := start(t)
+		all := l.below()
+		if err := l.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-	}
-	s.say("well")
-	if got := s.line(); got != "closed: <nil>" {
-		t.Errorf("the supervisor says %q, want a guard that was not hit", got)
+		l.end("code 7 signal 0 ended true left []")
+		if got, err := os.ReadFile(filepath.Join(l.dir, "signal")); err != nil || string(got) != name {
+			t.Errorf("the supervisor got %q, %v, want %s", got, err, name)
+		}
+		l.wantGone(all)
 	}
 }
 
-// TestApart is what keeps a guard from being ended with what it guards.
-func TestApart(t *testing.T) {
+func TestGuardKilled(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	if proctree.HasEnv(s.guard, markVar, t.Name()) {
-		t.Error("the guard carries the marker itself")
-	}
-	p, err := proctree.Read(proctree.Root, s.guard)
-	if err != nil {
+	l := start(t)
+	all := l.below()
+	if err := l.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if p.SID != s.guard || p.PGID != s.guard {
-		t.Errorf("session %d and group %d, want its own", p.SID, p.PGID)
-	}
-	if dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", s.guard)); err != nil || dir != "/" {
-		t.Errorf("folder %s (%v), want /, which nobody unmounts", dir, err)
-	}
-}
-
-func TestStartOfWhatIsNotThere(t *testing.T) {
-	t.Parallel()
-	g, err := guard.Start("/nowhere/autopilot", "guard", "x")
-	if err == nil || !strings.HasPrefix(err.Error(), "start guard: ") {
-		t.Errorf("got %v, %v; want an error", g, err)
+	_ = l.cmd.Wait()
+	l.await("the supervisor notices", func() bool { _, err := os.Stat(filepath.Join(l.dir, "gone")); return err == nil })
+	l.wantGone([]int{l.super})
+	for _, pid := range all { // nobody is left to end these but this test
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 
-// TestWords is what the supervisor's end of the pipe can have said before it
-// closed.
-func TestWords(t *testing.T) {
+func TestSuspendedTogether(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
+	l := start(t)
+	all := l.below()
+	state := func(pid int) byte {
+		p, err := proctree.Read(proctree.Root, pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.State
+	}
+	if err := l.cmd.Process.Signal(syscall.SIGTSTP); err != nil {
 		t.Fatal(err)
 	}
-	for words, well := range map[string]bool{"done\n": true, "": false, "done": false, "don": false} {
-		mark := t.Name() + strconv.Itoa(len(words))
-		cmd := exec.Command("sleep", "300")
-		cmd.Env = append(os.Environ(), markVar+"="+mark)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}()
-		guardian := exec.Command(self, "guard", mark)
-		guardian.Stdin = strings.NewReader(words)
-		if err := guardian.Run(); err != nil {
-			t.Fatal(err)
-		}
-		if got := !gone(cmd.Process.Pid); got != well {
-			t.Errorf("after %q the session lives: %v, want %v", words, got, well)
-		}
+	l.await("both stop", func() bool { return state(l.cmd.Process.Pid) == 'T' && state(l.super) == 'T' })
+	if err := l.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	l.await("both go on", func() bool { return state(l.cmd.Process.Pid) != 'T' && state(l.super) != 'T' })
+	if err := l.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	l.end("code 7 signal 0 ended true left []")
+	l.wantGone(all)
+}
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	got := guard.Clean([]string{"A=1", guard.Var + "=x:1", guard.Var + "S=stay"})
+	if want := []string{"A=1", guard.Var + "S=stay"}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("Clean = %v, want %v", got, want)
 	}
 }

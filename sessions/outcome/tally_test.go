@@ -72,12 +72,18 @@ func TestUsageOverProcesses(t *testing.T) {
 		{"the newer with several results", []string{paidSince(times(2), times(2)) + paidSince(times(2), outcome.Usage{}) + paidSince(times(3), times(1))}, times(3)},
 		{"the newer resumed by a result without a share", []string{paidSince(times(4), times(4)), paidSince(times(4), outcome.Usage{})}, times(4)},
 		{"the newer continues what another started", []string{paidSince(times(9), times(1))}, times(1)},
-		{"several models", []string{result(success+`,"modelUsage":{"a":{"inputTokens":1,"costUSD":0.5},"b":{"inputTokens":2,"costUSD":0.25}}`) + "\n"},
-			outcome.Usage{Input: 3, CostUSD: 0.75}},
+		{
+			"several models",
+			[]string{result(success+`,"modelUsage":{"a":{"inputTokens":1,"costUSD":0.5},"b":{"inputTokens":2,"costUSD":0.25}}`) + "\n"},
+			outcome.Usage{Input: 3, CostUSD: 0.75},
+		},
 		{"killed in a request", []string{asked("m", times(1)) + answered(20)}, lost},
 		{"killed before the answer was complete", []string{asked("m", times(1))}, outcome.Usage{Input: 100, Output: 1, CacheCreation: 7, CacheRead: 9}},
-		{"killed in the second request", []string{asked("m", times(1)) + answered(20) + asked("n", times(1)) + answered(20)},
-			outcome.Usage{Input: 200, Output: 40, CacheCreation: 14, CacheRead: 18}},
+		{
+			"killed in the second request",
+			[]string{asked("m", times(1)) + answered(20) + asked("n", times(1)) + answered(20)},
+			outcome.Usage{Input: 200, Output: 40, CacheCreation: 14, CacheRead: 18},
+		},
 		{"killed, then resumed by the newer", []string{asked("m", times(1)) + answered(20), paidSince(times(5), times(3))}, times(3).Add(lost)},
 		{"killed, then resumed by the older", []string{asked("m", times(1)) + answered(20), paid(times(3))}, times(3).Add(lost)},
 		{"a result counts what was streamed", []string{asked("m", times(1)) + answered(20) + paid(times(1))}, times(1)},
@@ -337,8 +343,15 @@ func TestToolsRunning(t *testing.T) {
 		lines string
 		want  int
 	}{
-		{initLine, 0}, {call("a") + call("b"), 2}, {done("a"), 1}, {done("unknown"), 1}, {done("b"), 0}, {call("c"), 1}, {call("c"), 1},
-		{result(success) + "\n", 0}, {call("d"), 1},
+		{initLine, 0},
+		{call("a") + call("b"), 2},
+		{done("a"), 1},
+		{done("unknown"), 1},
+		{done("b"), 0},
+		{call("c"), 1},
+		{call("c"), 1},
+		{result(success) + "\n", 0},
+		{call("d"), 1},
 	} {
 		observe(t, ta, step.lines)
 		if got := ta.Facts().ToolsRunning; got != step.want {

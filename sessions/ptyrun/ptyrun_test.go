@@ -332,7 +332,10 @@ func TestStartErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []ptyrun.Command{
-		{Path: "/nowhere/claude"}, {Path: file}, {Path: t.TempDir()}, {Path: "/bin/sh", Dir: "/nowhere"},
+		{Path: "/nowhere/claude"},
+		{Path: file},
+		{Path: t.TempDir()},
+		{Path: "/bin/sh", Dir: "/nowhere"},
 		{Path: "/bin/sh", Args: []string{"-c", strings.Repeat("x", 1<<20)}},
 	} {
 		p, err := ptyrun.Start(c, io.Discard)

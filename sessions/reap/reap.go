@@ -79,16 +79,44 @@ func (s *Sweeper) find(m Marker) []int {
 // writes its transcript. A background process that ignores interrupts is not
 // waited for.
 func EndMarked(m Marker, grace, within time.Duration) (ended int, left []int) {
+	return endAll(func() []int { return withDescendants(marked(m)) }, grace, within)
+}
+
+// endAll interrupts what find returns, gives the CLI among it some time, and kills
+// what is left until nothing is found any more.
+func endAll(find func() []int, grace, within time.Duration) (ended int, left []int) {
 	first := map[int]uint64{}
-	for _, pid := range withDescendants(marked(m)) {
+	for _, pid := range find() {
 		if start, ok := proctree.StartOf(pid); ok {
 			first[pid] = start
 			_ = syscall.Kill(pid, syscall.SIGINT)
 		}
 	}
 	waitUntil(grace, func() bool { return !waitsForCLI(alive(first)) })
-	n, left := sweep(func() []int { return withDescendants(append(marked(m), alive(first)...)) }, false, within)
+	n, left := sweep(func() []int { return withDescendants(append(find(), alive(first)...)) }, false, within)
 	return max(n, len(first)-len(left)), left
+}
+
+// EndAll ends everything that this process has as children or below them, and
+// whatever carries the marker: for a guard whose supervisor is gone. They are
+// interrupted first, as by EndMarked.
+func (s *Sweeper) EndAll(m Marker, grace, within time.Duration) (ended int, left []int) {
+	return endAll(func() []int {
+		all := marked(m)
+		if kids, err := proctree.ChildrenOf(os.Getpid()); err == nil && s.subreaper {
+			all = append(all, kids...)
+		}
+		return withDescendants(living(all))
+	}, grace, within)
+}
+
+// living collects the dead among the processes and returns the others.
+func living(pids []int) []int {
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		collect(pid)
+		p, err := proctree.Read(proctree.Root, pid)
+		return err != nil || p.Dead()
+	})
 }
 
 // waitsForCLI reports whether the CLI is among the processes, or something that

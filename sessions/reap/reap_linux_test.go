@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 		os.Exit(noteSignals(arg))
 	case "marked":
 		os.Exit(printMarked())
+	case "guard":
+		os.Exit(guardOne(arg))
 	}
 	fmt.Fprintln(os.Stderr, "unknown part", part)
 	os.Exit(99)
@@ -409,6 +411,71 @@ func TestEndMarkedThatStays(t *testing.T) {
 	if got, err := os.ReadFile(note); string(got) != "interrupt\n" {
 		t.Errorf("it noted %q (%v), want one interrupt", got, err)
 	}
+}
+
+// guardOne starts a supervisor that starts a session, and ends everything when
+// the supervisor is gone.
+func guardOne(file string) int {
+	s := reap.NewSweeper()
+	supervisor := exec.Command("sh", "-c", os.Getenv(scriptVar)+"\nwait")
+	supervisor.Env = append(os.Environ(), partVar+"=")
+	if err := supervisor.Start(); err != nil {
+		return 1
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(5 * time.Millisecond) {
+		if data, err := os.ReadFile(file); err == nil && len(strings.Fields(string(data))) == 3 {
+			break
+		}
+	}
+	_ = supervisor.Process.Kill()
+	_ = supervisor.Wait()
+	v := swept{}
+	v.Ended, v.Left = s.EndAll(reap.Marker{Name: markVar, Value: os.Getenv(markVar)}, patience, patience)
+	v.Again, _ = s.EndAll(reap.Marker{Name: markVar, Value: os.Getenv(markVar)}, patience, patience)
+	kids, err := proctree.ChildrenOf(os.Getpid())
+	if err != nil {
+		return 1
+	}
+	v.Others = len(kids)
+	if err := json.NewEncoder(os.Stdout).Encode(v); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// TestEndAll is a guard whose supervisor was killed: it finds also what has
+// neither a marker nor a parent of the run.
+func TestEndAll(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, note := filepath.Join(dir, "pids"), filepath.Join(dir, "note")
+	script := "P=" + file + "\nexport P\n" + partVar + `="note ` + note + `" setsid ` + named(t, "claude") + ` &
+		(env -i P="$P" setsid sh -c 'echo $$ >> $P; exec sleep 300' &)
+		(env -i P="$P" setsid sh -c 'trap "" INT TERM; echo $$ >> $P; while :; do sleep 1; done' &)`
+	outside := abandoned(t, t.Name()+"-other", `setsid sh -c 'echo $$ >> $P; exec sleep 300' & wait`, 1)
+	out, err := self("guard "+file, scriptVar+"="+script, markVar+"="+t.Name(), "REAP_TEST_FILE="+file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got swept
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Ended < 3 || got.Left != nil || got.Again != 0 || got.Others != 0 {
+		t.Errorf("got %+v, want three ended or more and nothing left", got)
+	}
+	for _, pid := range pidsIn(t, file, 3) {
+		if !gone(pid) {
+			t.Errorf("process %d is alive", pid)
+		}
+	}
+	if said, err := os.ReadFile(note); string(said) != "interrupt\ndone\n" {
+		t.Errorf("the main process noted %q (%v), want an interrupt, and time to end", said, err)
+	}
+	if gone(outside[0]) {
+		t.Error("a process of another run was ended")
+	}
+	reap.EndMarked(reap.Marker{Name: markVar, Value: t.Name() + "-other"}, 0, patience)
 }
 
 // TestSweepByMarker is how it is done where orphans are not adopted.

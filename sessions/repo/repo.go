@@ -130,8 +130,8 @@ func (r Repo) Changed(ctx context.Context, before, after State, ignored ...strin
 		}
 	}
 	for path := range before.dirty {
-		if _, still := after.dirty[path]; !still && before.Head == after.Head {
-			files[path] = true // reverted or removed without a commit
+		if _, still := after.dirty[path]; !still {
+			files[path] = true // reverted, removed, or committed
 		}
 	}
 	if before.Head != after.Head && after.Head != "" {

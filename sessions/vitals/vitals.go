@@ -56,7 +56,7 @@ type sample struct {
 type Signs struct {
 	Active  time.Time // last event that counts; zero before the first
 	InTool  bool      // a tool call is open
-	Started time.Time // start of the session
+	Started time.Time // start of the session, moved on by the waits between its processes
 }
 
 // New starts the clock of a process. The transcripts are the files and folders

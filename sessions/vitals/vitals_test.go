@@ -113,42 +113,81 @@ func TestWatch(t *testing.T) {
 		{"events that stop", story{limits: usual(), active: until(hour)}, outcome.StopHung, 70 * minute, 70*minute + look, "stall-timeout=10m0s"},
 		{"events that do not stop", story{limits: usual(), active: until(24 * hour)}, outcome.StopNone, 0, 0, ""},
 		{"a tool may be silent for longer", story{limits: usual(), active: never, inTool: always}, outcome.StopHung, 30 * minute, 30*minute + look, "tool-stall-timeout=30m0s"},
-		{"a tool is never given less", story{limits: with(func(l *vitals.Limits) { l.ToolStall = minute }), active: never, inTool: always},
-			outcome.StopHung, 10 * minute, 10*minute + look, ""},
-		{"a tool that ended in silence", story{limits: usual(), active: never, inTool: func(at time.Duration) bool { return at < 20*minute }},
-			outcome.StopHung, 20 * minute, 20*minute + look, "stall-timeout=10m0s"},
+		{
+			"a tool is never given less",
+			story{limits: with(func(l *vitals.Limits) { l.ToolStall = minute }), active: never, inTool: always},
+			outcome.StopHung, 10 * minute, 10*minute + look, "",
+		},
+		{
+			"a tool that ended in silence",
+			story{limits: usual(), active: never, inTool: func(at time.Duration) bool { return at < 20*minute }},
+			outcome.StopHung, 20 * minute, 20*minute + look, "stall-timeout=10m0s",
+		},
 		{"no stall limit", story{limits: with(func(l *vitals.Limits) { l.Stall, l.ToolStall = 0, 0 }), active: never}, outcome.StopNone, 0, 0, ""},
-		{"a short limit", story{limits: with(func(l *vitals.Limits) { l.Stall, l.ToolStall = 3*time.Second, 3*time.Second }), active: never},
-			outcome.StopHung, 3 * time.Second, 4 * time.Second, ""},
+		{
+			"a short limit",
+			story{limits: with(func(l *vitals.Limits) { l.Stall, l.ToolStall = 3*time.Second, 3*time.Second }), active: never},
+			outcome.StopHung, 3 * time.Second, 4 * time.Second, "",
+		},
 		{"looked at more often than needed", story{limits: usual(), active: never, judge: 5 * time.Second}, outcome.StopHung, 10 * minute, 10*minute + 5*time.Second, ""},
 
-		{"session timeout in spite of events", story{limits: with(func(l *vitals.Limits) { l.Session = 2 * hour }), active: until(24 * hour)},
-			outcome.StopTimeout, 2 * hour, 2*hour + look, "session-timeout 2h0m0s"},
+		{
+			"session timeout in spite of events",
+			story{limits: with(func(l *vitals.Limits) { l.Session = 2 * hour }), active: until(24 * hour)},
+			outcome.StopTimeout, 2 * hour, 2*hour + look, "session-timeout 2h0m0s",
+		},
 		{"session timeout in silence", story{limits: with(func(l *vitals.Limits) { l.Session = 5 * minute }), active: never}, outcome.StopTimeout, 5 * minute, 5*minute + look, ""},
-		{"session timeout counts earlier processes", story{limits: with(func(l *vitals.Limits) { l.Session = 2 * hour }), started: -90 * minute, active: until(24 * hour)},
-			outcome.StopTimeout, 30 * minute, 30*minute + look, ""},
+		{
+			"session timeout counts earlier processes",
+			story{limits: with(func(l *vitals.Limits) { l.Session = 2 * hour }), started: -90 * minute, active: until(24 * hour)},
+			outcome.StopTimeout, 30 * minute, 30*minute + look, "",
+		},
 
 		{"stays after its result", story{limits: usual(), active: until(hour), results: []time.Duration{hour}}, outcome.StopLinger, 61 * minute, 61*minute + look, "within 1m0s"},
-		{"another turn after its result", story{limits: usual(), active: until(2 * hour), results: []time.Duration{hour}, turns: []time.Duration{hour + time.Second}},
-			outcome.StopHung, 130 * minute, 130*minute + look, ""},
-		{"another result", story{limits: usual(), active: until(2 * hour), results: []time.Duration{hour, 2 * hour}, turns: []time.Duration{hour + time.Second}},
-			outcome.StopLinger, 121 * minute, 121*minute + look, ""},
-		{"a long grace is no stall", story{limits: with(func(l *vitals.Limits) { l.ExitGrace = hour }), active: never, results: []time.Duration{minute}},
-			outcome.StopLinger, 61 * minute, 61*minute + look, ""},
+		{
+			"another turn after its result",
+			story{limits: usual(), active: until(2 * hour), results: []time.Duration{hour}, turns: []time.Duration{hour + time.Second}},
+			outcome.StopHung, 130 * minute, 130*minute + look, "",
+		},
+		{
+			"another result",
+			story{limits: usual(), active: until(2 * hour), results: []time.Duration{hour, 2 * hour}, turns: []time.Duration{hour + time.Second}},
+			outcome.StopLinger, 121 * minute, 121*minute + look, "",
+		},
+		{
+			"a long grace is no stall",
+			story{limits: with(func(l *vitals.Limits) { l.ExitGrace = hour }), active: never, results: []time.Duration{minute}},
+			outcome.StopLinger, 61 * minute, 61*minute + look, "",
+		},
 		// The work is done: ending the process late is no reason to call it hung.
-		{"the session's time ends after its last result", story{limits: with(func(l *vitals.Limits) { l.Session = hour }), active: until(hour - minute/2), results: []time.Duration{hour - minute/2}},
-			outcome.StopLinger, hour, hour + minute, ""},
+		{
+			"the session's time ends after its last result",
+			story{limits: with(func(l *vitals.Limits) { l.Session = hour }), active: until(hour - minute/2), results: []time.Duration{hour - minute/2}},
+			outcome.StopLinger, hour, hour + minute, "",
+		},
 
 		{"the machine slept in silence", story{limits: usual(), active: never, late: slept(5*minute, 8*hour)}, outcome.StopHung, 8*hour + 15*minute, 8*hour + 16*minute, ""},
 		{"the machine slept again and again", story{limits: usual(), active: never, late: func(at time.Duration) time.Duration { return hour }}, outcome.StopNone, 0, 0, ""},
-		{"the machine slept while a tool ran", story{limits: usual(), active: never, inTool: always, late: slept(20*minute, 8*hour)},
-			outcome.StopHung, 8*hour + 50*minute, 8*hour + 51*minute, ""},
-		{"deadlines stay where they are", story{limits: with(func(l *vitals.Limits) { l.Session = 2 * hour }), active: never, late: slept(5*minute, 8*hour)},
-			outcome.StopTimeout, 8 * hour, 8*hour + 6*minute, ""},
-		{"a late look is no sleep", story{limits: usual(), active: never, late: func(time.Duration) time.Duration { return 25 * time.Second }},
-			outcome.StopHung, 10 * minute, 11 * minute, ""},
-		{"a short sleep beside a short limit", story{limits: with(func(l *vitals.Limits) { l.Stall = 10 * time.Second }), active: never, late: slept(5*time.Second, 20*time.Second)},
-			outcome.StopHung, 35 * time.Second, 40 * time.Second, ""},
+		{
+			"the machine slept while a tool ran",
+			story{limits: usual(), active: never, inTool: always, late: slept(20*minute, 8*hour)},
+			outcome.StopHung, 8*hour + 50*minute, 8*hour + 51*minute, "",
+		},
+		{
+			"deadlines stay where they are",
+			story{limits: with(func(l *vitals.Limits) { l.Session = 2 * hour }), active: never, late: slept(5*minute, 8*hour)},
+			outcome.StopTimeout, 8 * hour, 8*hour + 6*minute, "",
+		},
+		{
+			"a late look is no sleep",
+			story{limits: usual(), active: never, late: func(time.Duration) time.Duration { return 25 * time.Second }},
+			outcome.StopHung, 10 * minute, 11 * minute, "",
+		},
+		{
+			"a short sleep beside a short limit",
+			story{limits: with(func(l *vitals.Limits) { l.Stall = 10 * time.Second }), active: never, late: slept(5*time.Second, 20*time.Second)},
+			outcome.StopHung, 35 * time.Second, 40 * time.Second, "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

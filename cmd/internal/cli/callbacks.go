@@ -5,10 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"autopilot/sessions/guard"
 	"autopilot/sessions/hook"
-	"autopilot/sessions/launch"
-	"autopilot/sessions/reap"
 	"autopilot/sessions/standin"
 )
 
@@ -28,17 +25,6 @@ func hookCommand(std Stdio) *cobra.Command {
 		},
 	})
 	return c
-}
-
-// guardCommand is the process that outlives a supervisor that was killed.
-func guardCommand(std Stdio) *cobra.Command {
-	return &cobra.Command{
-		Use: "guard TOKEN", Short: "End what is left of a run when its supervisor dies", Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			guard.Main(std.In, reap.Marker{Name: launch.TokenVar, Value: args[0]})
-			return nil
-		},
-	}
 }
 
 // standinCommand is the stand-in for claude that the demo runs on.

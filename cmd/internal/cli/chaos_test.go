@@ -71,7 +71,7 @@ func newChaos(t *testing.T) *chaos {
 			t.Fatal(err)
 		}
 	}
-	c.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "STANDIN_SCRIPT=" + filepath.Join(base, "standin"), chaosVar + "=" + c.token, "TMPDIR=" + os.TempDir()}
+	c.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "STANDIN_SCRIPT=" + filepath.Join(base, "standin"), chaosVar + "=" + c.token, "TMPDIR=" + os.TempDir(), "GORACE=atexit_sleep_ms=0"}
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=c", "-c", "user.email=c@example.org", "commit", "-q", "--allow-empty", "-m", "start"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir, cmd.Env = c.repo, c.env
@@ -97,11 +97,10 @@ func (c *chaos) measure() {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("%v\n%s", err, out)
 	}
-	c.life = max(longestLife, 3*time.Since(start))
+	c.life = min(max(longestLife, 2*time.Since(start)), 3*longestLife)
 }
 
-// runAndKill starts a run and kills its supervisor after a random while; now and
-// then the guard is killed first.
+// runAndKill starts a run and kills it after a random while.
 func (c *chaos) runAndKill(i int) {
 	c.t.Helper()
 	var stderr bytes.Buffer
@@ -111,14 +110,9 @@ func (c *chaos) runAndKill(i int) {
 		c.t.Fatal(err)
 	}
 	time.Sleep(rand.N(c.life)) // the random moment is the point
-	if i%10 == 9 {
-		c.killGuards(cmd.Process.Pid)
-	}
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		c.t.Fatalf("the run ended by itself: %v\n%s", err, stderr.String())
-	}
+	c.kill(i, cmd.Process.Pid)
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != -1 {
+	if code := cmd.ProcessState.ExitCode(); code != -1 && code != 128+int(syscall.SIGKILL) {
 		c.t.Fatalf("run %d ended by itself with %d:\n%s", i, code, stderr.String())
 	}
 	sc := bufio.NewScanner(&stderr)
@@ -133,15 +127,25 @@ func (c *chaos) runAndKill(i int) {
 	}
 }
 
-func (c *chaos) killGuards(supervisor int) {
+// kill kills the supervisor; every fifth time the guard alone, which makes the
+// supervisor end, and every fifth time both.
+func (c *chaos) kill(i, guard int) {
 	table, err := proctree.Take(proctree.Root)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, p := range table.Children(supervisor) {
-		if args, err := proctree.Args(proctree.Root, p.PID); err == nil && len(args) > 1 && args[1] == "guard" {
-			_ = syscall.Kill(p.PID, syscall.SIGKILL)
-		}
+	if i%5 == 3 || i%5 == 4 {
+		_ = syscall.Kill(guard, syscall.SIGKILL)
+	}
+	if i%5 == 3 {
+		return
+	}
+	kids := table.Children(guard)
+	for _, p := range kids {
+		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+	}
+	if len(kids) == 0 { // there was no supervisor yet
+		_ = syscall.Kill(guard, syscall.SIGKILL)
 	}
 }
 

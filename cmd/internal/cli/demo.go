@@ -67,10 +67,13 @@ func demo(ctx context.Context, std Stdio) error {
 	}
 	fmt.Fprintf(std.Out, "demo in %s\n\n", base)
 	std.Environ = demoEnviron(std.Environ, base, script)
-	args := []string{"-C", repoDir, "run", "write a greeting and a farewell", "--allow-nested", "--peer-abort", "1000", "--claude", claude}
-	root := newRoot(std)
-	root.SetArgs(args)
-	code := report(std, root.ExecuteContext(ctx))
+	cmd := exec.CommandContext(ctx, std.Self, "-C", repoDir, "run", "write a greeting and a farewell", "--allow-nested",
+		"--peer-abort", "1000", "--claude", claude)
+	cmd.Env, cmd.Stdout, cmd.Stderr = std.Environ, std.Out, std.Err
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		return err
+	}
+	code := cmd.ProcessState.ExitCode()
 	fmt.Fprintf(std.Out, "\nThe run ended with exit code %d; 3 is what the kill-switch 'carryover-too-high' stands for.\nLook at:\n", code)
 	for _, l := range [][2]string{
 		{"the run's record", "cat " + filepath.Join(repoDir, ".orchestrator/metrics/autopilot.jsonl")},

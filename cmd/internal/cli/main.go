@@ -25,14 +25,19 @@ type Stdio struct {
 	Out     io.Writer
 	Err     io.Writer
 	Environ []string
-	Self    string // path of this program, for the processes that call it back
-	TTY     bool   // stderr is a terminal
-	Width   int    // of that terminal
+	Self    string   // path of this program, for the processes that call it back
+	Dir     string   // where it was started, before -C
+	Args    []string // of this program, to start it again under a guard
+	TTY     bool     // stderr is a terminal
+	Width   int      // of that terminal
 }
 
 // System is the outside of the running process.
 func System() Stdio {
 	s := Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Self: self(), Width: 80}
+	if dir, err := os.Getwd(); err == nil {
+		s.Dir = dir
+	}
 	fd := int(os.Stderr.Fd())
 	if s.TTY = term.IsTerminal(fd); s.TTY {
 		if w, _, err := term.GetSize(fd); err == nil && w > 0 {
@@ -102,6 +107,7 @@ func Main(args []string, std Stdio) int {
 	// signal is taken, not ignored, because an ignored one would be inherited
 	// by every session.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	std.Args = args
 	root := newRoot(std)
 	root.SetArgs(args)
 	return report(std, root.ExecuteContext(context.Background()))

@@ -56,7 +56,7 @@ func newRoot(std Stdio) *cobra.Command {
 	root.AddCommand(
 		runCommand(std), planCommand(std), statusCommand(std), stopCommand(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),
-		versionCommand(std), manCommand(std), hookCommand(std), guardCommand(std), standinCommand(std),
+		versionCommand(std), manCommand(std), hookCommand(std), standinCommand(std),
 	)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()

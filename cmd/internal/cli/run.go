@@ -29,7 +29,8 @@ const (
 	interruptTime = 5 * time.Second
 	terminateTime = 2 * time.Second
 	lockWait      = time.Second // a status command may hold the lock for a moment
-	lowDisk       = 100 << 20   // bytes below which no run is started
+	endingWait    = 15 * time.Second
+	lowDisk       = 100 << 20 // bytes below which no run is started
 )
 
 // runFlags are the flags of 'run' that are no settings.
@@ -65,14 +66,19 @@ it at once. 'autopilot stop' lets the current session finish.`,
 		if f.dryRun {
 			return printPlan(c.Context(), std, j, f.json)
 		}
-		return start(c.Context(), std, j, f)
+		token, gone, guarded := guard.Join(std.getenv)
+		if !guarded {
+			return startGuarded(c.Context(), std, j, f)
+		}
+		std.Environ = guard.Clean(std.Environ)
+		return start(c.Context(), std, j, runSetup{flags: f, token: token, guardGone: gone})
 	}
 	return c
 }
 
-// start checks what can keep a run from starting, takes the lock, finishes what
-// earlier runs left, and runs.
-func start(ctx context.Context, std Stdio, j job, f runFlags) error {
+// startGuarded starts the supervisor below this process, which from then on only
+// guards it.
+func startGuarded(ctx context.Context, std Stdio, j job, f runFlags) error {
 	if !f.nested {
 		if err := checkNested(std); err != nil {
 			return err
@@ -82,18 +88,66 @@ func start(ctx context.Context, std Stdio, j job, f runFlags) error {
 		fmt.Fprintln(std.Err, "autopilot: persistence is off for this repository; nothing is run")
 		return nil
 	}
-	claude, ver, err := checkClaude(ctx, std, j)
+	end, err := guard.Run(guard.Command{Self: std.Self, Args: std.Args, Dir: std.Dir, Environ: std.Environ, Token: uuid.NewString(), Marker: launch.TokenVar})
 	if err != nil {
 		return err
 	}
-	lockCtx, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	lock, err := statedir.Acquire(lockCtx, j.lockPath(), statedir.Holder{})
+	switch end.Signal {
+	case 0, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP:
+		// It ended by itself, or was told to before it had begun.
+	default:
+		afterKill(ctx, std, j, end)
+	}
+	if end.Code == 0 {
+		return nil
+	}
+	return silent(end.Code)
+}
+
+// afterKill writes what a supervisor that was killed could not write any more. What
+// cannot be written now is left to the next start.
+func afterKill(ctx context.Context, std Stdio, j job, end guard.End) {
+	fmt.Fprintf(std.Err, "autopilot: the supervisor was killed (%v); %d processes of its session were ended\n", end.Signal, end.Ended)
+	if len(end.Left) > 0 {
+		fmt.Fprintf(std.Err, "autopilot: processes %v could not be ended\n", end.Left)
+	}
+	project, found, err := statedir.FindProject(j.state, j.repo.Top)
+	if err != nil || !found {
+		return
+	}
+	if _, err := recoverDead(ctx, j.place, project); err != nil {
+		fmt.Fprintf(std.Err, "autopilot: its records are not written yet: %v\n", err)
+	}
+}
+
+// start checks what can keep a run from starting, takes the lock, finishes what
+// earlier runs left, and runs.
+func start(ctx context.Context, std Stdio, j job, s runSetup) error {
+	var err error
+	if s.claude, s.version, err = checkClaude(ctx, std, j); err != nil {
+		return err
+	}
+	lock, err := acquire(ctx, j)
 	if err != nil {
 		return lockError(err)
 	}
 	defer func() { _ = lock.Release() }()
-	return runLocked(ctx, std, j, runSetup{flags: f, claude: claude, version: ver, lock: lock})
+	s.lock = lock
+	return runLocked(ctx, std, j, s)
+}
+
+// acquire takes the project's lock. A supervisor that has lost its guard is ending,
+// and is waited for.
+func acquire(ctx context.Context, j job) (*statedir.Lock, error) {
+	for deadline := time.Now().Add(endingWait); ; {
+		short, cancel := context.WithTimeout(ctx, lockWait)
+		lock, err := statedir.Acquire(short, j.lockPath(), statedir.Holder{})
+		cancel()
+		held, isHeld := errors.AsType[*statedir.HeldError](err)
+		if !isHeld || !guard.Lost(held.Holder.PID) || time.Now().After(deadline) {
+			return lock, err
+		}
+	}
 }
 
 func lockError(err error) error {
@@ -122,10 +176,12 @@ func checkClaude(ctx context.Context, std Stdio, j job) (path, ver string, err e
 
 // runSetup is what start found out for runLocked.
 type runSetup struct {
-	flags   runFlags
-	claude  string
-	version string
-	lock    *statedir.Lock
+	flags     runFlags
+	token     string          // marks every process of the run
+	guardGone <-chan struct{} // closed when the guard has died
+	claude    string
+	version   string
+	lock      *statedir.Lock
 }
 
 func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
@@ -164,15 +220,7 @@ func runLocked(ctx context.Context, std Stdio, j job, s runSetup) error {
 	defer live.Close()
 	warnBefore(log, std, j, s)
 	warnRecovered(log, recovered, recoverErr)
-	token := uuid.NewString()
-	g, err := guard.Start(std.Self, "guard", token)
-	if err != nil {
-		return err
-	}
-	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, token: token, folder: folder, branch: branch, ledgers: ledgers, log: log, live: live, guard: g})
-	if gerr := g.Close(); gerr != nil {
-		log.Warn("the guard did not end well", "err", gerr.Error())
-	}
+	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, ledgers: ledgers, log: log, live: live})
 	live.Close()
 	if cerr := supervisor.Close(project, id); err == nil {
 		err = cerr
@@ -202,20 +250,18 @@ func enoughDisk(j job, p statedir.Project) error {
 type wiring struct {
 	setup      runSetup
 	id, folder string
-	token      string // marks every process of the run
 	branch     string
 	ledgers    *ledger.Ledgers
 	log        *slog.Logger
 	live       *screen.Live
-	guard      *guard.Guard
 }
 
 func supervise(ctx context.Context, std Stdio, j job, w wiring) (supervisor.Outcome, error) {
-	ctx, kill, poke, stop := signals(ctx)
+	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone)
 	defer stop()
 	spec := j.template(std, w.setup.claude)
-	spec.Sweeper = reap.NewSweeper(w.guard.PID())
-	spec.Kill, spec.Token = kill, w.token
+	spec.Sweeper = reap.NewSweeper()
+	spec.Kill, spec.Token = kill, w.setup.token
 	return supervisor.Run(ctx, supervisor.Options{
 		RunID: w.id, Version: version(), Goal: j.goal, Branch: w.branch, Worktree: j.worktree(), Source: j.source,
 		Limits: j.limits(), Waits: j.waits(), Session: spec, AgentsFor: j.cfg.AgentsFor,
@@ -226,8 +272,9 @@ func supervise(ctx context.Context, std Stdio, j job, w wiring) (supervisor.Outc
 
 // signals turns the signals of a run into its contexts: the first interrupt,
 // termination or hang-up ends the run in order, a second one at once, and a user
-// signal makes a waiting run look for a stop request.
-func signals(parent context.Context) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
+// signal makes a waiting run look for a stop request. A guard that dies counts as
+// a termination.
+func signals(parent context.Context, guardGone <-chan struct{}) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	kill, killNow := context.WithCancel(parent)
 	woken := make(chan struct{}, 1)
@@ -245,6 +292,9 @@ func signals(parent context.Context) (ctx, kill context.Context, poke <-chan str
 			select {
 			case <-quit:
 				return
+			case <-guardGone:
+				guardGone = nil
+				cancel(supervisor.Interrupted{Signal: syscall.SIGTERM})
 			case sig := <-incoming:
 				switch {
 				case sig == syscall.SIGUSR1:

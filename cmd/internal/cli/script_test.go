@@ -25,6 +25,7 @@ import (
 	"autopilot/probe/proctree"
 	"autopilot/sessions/launch"
 	"autopilot/sessions/standin"
+	"autopilot/supervisor"
 )
 
 // TestMain lets the test binary serve as the program and as the stand-in for
@@ -53,7 +54,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll,
+			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll, "supervisor": signalSupervisor,
 			"says": says, "holds": holds, "begins": begins, "tree": tree, "until": until,
 		},
 	})
@@ -356,4 +357,34 @@ func signalAll(ts *testscript.TestScript, neg bool, args []string) {
 	for _, cmd := range ts.BackgroundCmds() {
 		ts.Check(cmd.Process.Signal(signals[args[0]]))
 	}
+}
+
+// signalSupervisor SIGNAL signals the supervisor of the run that is on: KILL, STOP
+// or CONT. BOTH kills the guard as well, and neither can act on the other's end.
+func signalSupervisor(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT, "BOTH": syscall.SIGKILL}
+	if neg || len(args) != 1 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: supervisor KILL|STOP|CONT|BOTH")
+	}
+	pid := runningSupervisor(ts)
+	p, err := proctree.Read(proctree.Root, pid)
+	ts.Check(err)
+	if args[0] == "BOTH" {
+		ts.Check(syscall.Kill(p.PPID, syscall.SIGSTOP))
+		defer func() { ts.Check(syscall.Kill(p.PPID, syscall.SIGKILL)) }()
+	}
+	ts.Check(syscall.Kill(pid, signals[args[0]]))
+}
+
+// runningSupervisor is the pid of the supervisor that works for this script.
+func runningSupervisor(ts *testscript.TestScript) int {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("STATE"), "projects", "*", "runs", "*", "state.json"))
+	ts.Check(err)
+	for _, name := range files {
+		if s, err := supervisor.LoadState(filepath.Dir(name)); err == nil && s.Alive() {
+			return s.PID
+		}
+	}
+	ts.Fatalf("no run is on")
+	return 0
 }

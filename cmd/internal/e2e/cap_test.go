@@ -26,7 +26,7 @@ func agents(names ...string) messagesapi.Reply {
 func (l *lab) refusals() int {
 	n := 0
 	for _, b := range l.toolResults() {
-		if b.IsError && strings.Contains(b.Text, "autopilot allows") {
+		if b.IsError && strings.Contains(b.Text, "autopilot") {
 			n++
 		}
 	}

@@ -99,50 +99,92 @@ func TestE2EClaudeIsInterruptedOrKilled(t *testing.T) {
 	})
 }
 
-func TestE2ESupervisorIsKilled(t *testing.T) {
-	eachVersion(t, func(t *testing.T, claude string) {
-		l := newLab(t, claude, working(bash("(setsid sleep 301 &); "+longCommand)))
-		s := l.inBash()
-		eventually(t, "what the session has used is on disk", func() bool {
-			var so sessions.Result
-			data, err := os.ReadFile(filepath.Join(filepath.Dir(l.stateFile("settings.json")), "progress.json"))
-			return err == nil && json.Unmarshal(data, &so) == nil && so.Usage.Output > 0
-		})
-		s.signal(syscall.SIGKILL)
-		if e := l.finish(s); e.code != -1 {
-			t.Errorf("exit code %d, want a death by signal", e.code)
-		}
-		eventually(t, "nothing of the killed run lives", func() bool { return len(l.processes()) == 0 })
-		if _, err := os.Stat(l.ledger(ledger.RunsFile)); err == nil && len(l.runs()) != 0 {
-			t.Errorf("%d run records before anybody looked, want none", len(l.runs()))
-		}
-		requests := len(l.api.Requests())
+// supervisor is the process that supervises the run that is on. The one that was
+// started only guards it.
+func (l *lab) supervisor() int {
+	l.t.Helper()
+	if v := l.status(); v.Running && v.PID > 0 {
+		return v.PID
+	}
+	l.t.Fatal("no run is on")
+	return 0
+}
 
-		if e := l.finish(l.command("status")); e.code != 0 || !strings.Contains(e.stdout, "had been killed") {
-			t.Errorf("status: exit %d, %q", e.code, e.stdout)
-		}
-		r, rec := l.oneRun(), l.oneSession()
-		if r.ExitCause != "killed" || endingsOf(r) != "crashed" || r.IterationsCompleted != 0 || r.KillSwitch != nil || r.TotalTokensUsed != 120 {
-			t.Errorf("run record = %+v", r)
-		}
-		if !rec.Recovered || rec.AutopilotRunID != r.AutopilotRunID || rec.SessionID != r.Sessions[0] || rec.Ending != "crashed" {
-			t.Errorf("session record = %+v", rec)
-		}
-		if n := len(l.api.Requests()); n != requests {
-			t.Errorf("the API got %d requests after the supervisor had died", n-requests)
-		}
+// status is what 'autopilot status' says.
+type status struct {
+	Running bool        `json:"running"`
+	RunID   string      `json:"run_id"`
+	PID     int         `json:"pid"`
+	Record  *ledger.Run `json:"record"`
+}
 
-		var again struct {
-			Running bool        `json:"running"`
-			Record  *ledger.Run `json:"record"`
-		}
-		if err := json.Unmarshal([]byte(l.finish(l.command("status", "--json")).stdout), &again); err != nil {
-			t.Fatal(err)
-		}
-		if again.Running || again.Record == nil || again.Record.ExitCause != "killed" || len(l.runs()) != 1 || len(l.sessions()) != 1 {
-			t.Errorf("second status = %+v with %d run and %d session records, want the same run and one of each", again, len(l.runs()), len(l.sessions()))
-		}
+func (l *lab) status() status {
+	l.t.Helper()
+	var v status
+	e := l.finish(l.command("status", "--json"))
+	if err := json.Unmarshal([]byte(e.stdout), &v); err != nil {
+		l.t.Fatalf("%v in %q", err, e.stdout)
+	}
+	return v
+}
+
+// inBashForAWhile is inBash, until what the session has used is on disk.
+func (l *lab) inBashForAWhile() *started {
+	l.t.Helper()
+	s := l.inBash()
+	eventually(l.t, "what the session has used is on disk", func() bool {
+		var so sessions.Result
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(l.stateFile("settings.json")), "progress.json"))
+		return err == nil && json.Unmarshal(data, &so) == nil && so.Usage.Output > 0
 	})
+	return s
+}
+
+func TestE2ESupervisorIsKilled(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		guard, supervise bool // which of the two is killed
+		cause, ending    string
+	}{
+		{"supervisor", false, true, "killed", "crashed"},
+		{"guard", true, false, "user-abort", "cancelled"},
+		{"both", true, true, "killed", "crashed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, claude string) {
+				l := newLab(t, claude, working(bash("(setsid sleep 301 &); "+longCommand)))
+				s := l.inBashForAWhile()
+				requests, supervisor := len(l.api.Requests()), l.supervisor()
+				if c.guard {
+					s.signal(syscall.SIGKILL)
+				}
+				if c.supervise {
+					_ = syscall.Kill(supervisor, syscall.SIGKILL)
+				}
+				if e := l.finish(s); e.code == 0 {
+					t.Error("exit code 0 for a run that was killed")
+				}
+				if c.guard && c.supervise {
+					l.status() // nobody else is there to see to the rest
+				}
+				eventually(t, "nothing of the killed run lives", func() bool { return len(l.processes()) == 0 })
+
+				v, r, rec := l.status(), l.oneRun(), l.oneSession()
+				if v.Running || v.Record == nil || v.Record.ExitCause != c.cause {
+					t.Errorf("status = %+v, want that the run ended as %s", v, c.cause)
+				}
+				if r.ExitCause != c.cause || endingsOf(r) != c.ending || r.IterationsCompleted != 0 || r.TotalTokensUsed != 120 {
+					t.Errorf("run record = %+v", r)
+				}
+				if rec.Recovered != c.supervise || rec.AutopilotRunID != r.AutopilotRunID || rec.SessionID != r.Sessions[0] || rec.Ending != c.ending {
+					t.Errorf("session record = %+v", rec)
+				}
+				if n := len(l.api.Requests()); n != requests {
+					t.Errorf("the API got %d requests after the death", n-requests)
+				}
+			})
+		})
+	}
 }
 
 // Two runs of the same minute on the same branch in two repositories have the
@@ -155,7 +197,7 @@ func TestE2ERunsOfOtherRepositoriesAreLeftAlone(t *testing.T) {
 				l.git("branch", "-m", "main")
 			}
 			sa, sb := a.inBash(), b.inBash()
-			if idOf(a) != idOf(b) {
+			if a.status().RunID != b.status().RunID {
 				if attempt == 3 {
 					t.Fatalf("no two runs of the same minute in %d attempts", attempt)
 				}
@@ -166,10 +208,12 @@ func TestE2ERunsOfOtherRepositoriesAreLeftAlone(t *testing.T) {
 				b.finish(sb)
 				continue
 			}
+			supervisor := a.supervisor()
 			sa.signal(syscall.SIGKILL)
+			_ = syscall.Kill(supervisor, syscall.SIGKILL)
 			a.finish(sa)
+			a.status()
 			eventually(t, "nothing of the killed run lives", func() bool { return len(a.processes()) == 0 })
-			a.finish(a.command("status"))
 			if len(b.named("claude")) == 0 || len(b.named("sleep")) == 0 {
 				t.Error("the end of one run ended the session of another repository")
 			}
@@ -178,18 +222,6 @@ func TestE2ERunsOfOtherRepositoriesAreLeftAlone(t *testing.T) {
 			return
 		}
 	})
-}
-
-// idOf is the id of the run that is on in a lab.
-func idOf(l *lab) string {
-	l.t.Helper()
-	var v struct {
-		RunID string `json:"run_id"`
-	}
-	if err := json.Unmarshal([]byte(l.finish(l.command("status", "--json")).stdout), &v); err != nil {
-		l.t.Fatal(err)
-	}
-	return v.RunID
 }
 
 // What a session leaves behind is gone before the next one starts: with and
@@ -256,7 +288,7 @@ func TestE2EStubbornMCPServer(t *testing.T) {
 					s.signal(syscall.SIGINT)
 					l.check(l.finish(s), want{code: 130, killSwitch: "user-abort", endings: "cancelled"})
 				case "killed":
-					s.signal(syscall.SIGKILL)
+					_ = syscall.Kill(l.supervisor(), syscall.SIGKILL)
 					l.finish(s)
 					eventually(t, "nothing of the killed run lives", func() bool { return len(l.processes()) == 0 })
 				default:

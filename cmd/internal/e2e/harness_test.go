@@ -201,7 +201,21 @@ type started struct {
 	stdout, stderr *bytes.Buffer
 }
 
-func (s *started) signal(sig syscall.Signal) { _ = s.cmd.Process.Signal(sig) }
+// signal signals the run; a kill is for its supervisor, which works below the
+// process that was started.
+func (s *started) signal(sig syscall.Signal) {
+	if sig != syscall.SIGKILL {
+		_ = s.cmd.Process.Signal(sig)
+		return
+	}
+	table, err := proctree.Take(proctree.Root)
+	if err != nil {
+		return
+	}
+	for _, p := range table.Children(s.cmd.Process.Pid) {
+		_ = syscall.Kill(p.PID, sig)
+	}
+}
 
 // run runs 'autopilot run' to its end.
 func (l *lab) run(args ...string) ended {

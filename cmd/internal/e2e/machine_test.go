@@ -192,11 +192,14 @@ func TestE2EEnvironmentOfASession(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"AUTOPILOT_RUN_ID": r.AutopilotRunID, "AUTOPILOT_AGENTS_PER_WAVE": "3",
-			"CLAUDE_CODE_SESSION_ID": r.Sessions[0], "CLAUDE_CODE_SSE_PORT": "", "TERM": "dumb", "PWD": l.repo,
+			"AUTOPILOT_GUARD": "", "CLAUDE_CODE_SESSION_ID": r.Sessions[0], "CLAUDE_CODE_SSE_PORT": "", "TERM": "dumb", "PWD": l.repo,
 		} {
 			if got[name] != want {
 				t.Errorf("%s=%q in the session, want %q", name, got[name], want)
 			}
+		}
+		if !strings.Contains(e.stderr, "CLAUDE_CODE_SSE_PORT") || strings.Contains(e.stderr, "AUTOPILOT_") {
+			t.Error("the log does not name what was not handed on, or it names what is our own")
 		}
 	})
 }

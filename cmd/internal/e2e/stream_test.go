@@ -62,21 +62,28 @@ func TestE2EBackgroundCommand(t *testing.T) {
 	})
 }
 
-// The same with two sub-agents, which newer versions put into the background
-// unless they are told not to. Some of their results are empty.
+// The same with two sub-agents, which end after the turn that started them. Some
+// of the results that follow are empty.
 func TestE2EBackgroundAgents(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
-		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
-			reports := strings.Count(string(r.Body), "the report of a sub-agent")
+		const words = "the report of a sub-agent"
+		var l *lab
+		l = newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
 			switch {
 			case r.Turn == 1:
-				return agents("one", "two")
-			case reports < 2:
+				input := map[string]any{"description": "work", "prompt": "you are a sub-agent", "subagent_type": "general-purpose", "run_in_background": true}
+				return messagesapi.Blocks(messagesapi.ToolBlock("Agent", input), messagesapi.ToolBlock("Agent", input))
+			case strings.Count(string(r.Body), words) < 2:
 				return reportMore("the first turn")
 			default:
 				return reportDone("the last turn")
 			}
-		}, func(messagesapi.Request) messagesapi.Reply { return messagesapi.Text("the report of a sub-agent") }))
+		}, func(messagesapi.Request) messagesapi.Reply {
+			if !comesTrue(func() bool { return len(l.mainRequests()) > 1 }) {
+				t.Error("the main conversation waits for its sub-agents")
+			}
+			return messagesapi.Text(words)
+		}))
 		l.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")
 		l.roomForAgents()
 		l.check(l.run("do it"), want{cause: "work-done", endings: "completed", completed: 1})

@@ -104,10 +104,10 @@ func TestHang(t *testing.T) {
 		says         string
 	}{
 		{"silence", "write a.txt x\nhang", time.Second, patience, 0, outcome.Hung, "stall-timeout=1s"},
-		{"a tool in silence", "write a.txt x\nbash sleep 300", 300 * time.Millisecond, time.Second, 0, outcome.Hung, "tool-stall-timeout=1s"},
-		{"a tool that takes its time", "bare-tool 1500ms", 300 * time.Millisecond, patience, 0, outcome.Completed, ""},
+		{"a tool in silence", "write a.txt x\nbash sleep 300", time.Second, 2 * time.Second, 0, outcome.Hung, "tool-stall-timeout=2s"},
+		{"a tool that takes its time", "bare-tool 2500ms", time.Second, patience, 0, outcome.Completed, ""},
 		{"heartbeats are no life", "write a.txt x\n" + strings.Repeat(heartbeat, 40), time.Second, patience, 0, outcome.Hung, "stall-timeout=1s"},
-		{"events are", "write a.txt x\n" + strings.Repeat(event, 20), time.Second, patience, 0, outcome.Completed, ""},
+		{"events are", "write a.txt x\n" + strings.Repeat(event, 30), 2 * time.Second, patience, 0, outcome.Completed, ""},
 		{"session timeout", "write a.txt x\n" + strings.Repeat(event, 100), patience, patience, time.Second, outcome.Hung, "session-timeout 1s"},
 	}
 	for _, tt := range tests {
@@ -187,7 +187,7 @@ func TestLinger(t *testing.T) {
 			100 * time.Millisecond, outcome.Overloaded, true, "API Error",
 		},
 		{"it exits in time", "write a.txt x\nresult\nlinger 200ms", patience, outcome.Completed, false, "done"},
-		{"another turn", "write a.txt x\nresult\n" + next + "\nthink 800ms\nwake", 400 * time.Millisecond, outcome.Completed, false, "woken"},
+		{"another turn", "write a.txt x\nresult\n" + next + "\nthink 2s\nwake", time.Second, outcome.Completed, false, "woken"},
 		{"several results", "write a.txt x\nresult\nwake\nwake\nwake", patience, outcome.Completed, false, "woken"},
 		{"an empty result behind", "write a.txt x\nresult\nraw " + `{"type":"result","subtype":"success","is_error":false,"num_turns":0,"result":""}`, patience, outcome.Completed, false, "done"},
 	}

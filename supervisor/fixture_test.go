@@ -66,7 +66,7 @@ func (f fakeSource) Name() string                            { return f.name }
 func (f fakeSource) Next(r source.Request) source.Assignment { return f.next(r) }
 func sure(source.Request) source.Assignment                  { return assignment("feature", 1) }
 func green(context.Context) probe.Snapshot                   { return snapshot(16, 0) }
-func completed(lasts time.Duration) play { return ends(outcome.Completed, lasts) }
+func completed(lasts time.Duration) play                     { return ends(outcome.Completed, lasts) }
 
 func ends(e outcome.Ending, lasts time.Duration) play {
 	return play{lasts: lasts, result: sessions.Result{Ending: e, Cause: string(e)}}

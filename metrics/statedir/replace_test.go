@@ -393,8 +393,13 @@ func TestInWords(t *testing.T) {
 		n    uint64
 		want string
 	}{
-		{0, "0 bytes"}, {1023, "1023 bytes"}, {1024, "1.0 KiB"}, {1536, "1.5 KiB"},
-		{5 << 20, "5.0 MiB"}, {3 << 40, "3.0 TiB"}, {1 << 63, "8.0 EiB"},
+		{0, "0 bytes"},
+		{1023, "1023 bytes"},
+		{1024, "1.0 KiB"},
+		{1536, "1.5 KiB"},
+		{5 << 20, "5.0 MiB"},
+		{3 << 40, "3.0 TiB"},
+		{1 << 63, "8.0 EiB"},
 	}
 	for _, tt := range tests {
 		if got := inWords(tt.n); got != tt.want {

@@ -16,8 +16,15 @@ func TestOlderThan(t *testing.T) {
 		v, than string
 		want    bool
 	}{
-		{"2.1.0", "2.1.0", false}, {"2.0.99", "2.1.0", true}, {"1.9.9", "2.1.0", true}, {"2.1.10", "2.1.9", false},
-		{"2.1.9", "2.1.10", true}, {"3.0.0", "2.9.9", false}, {"", "2.1.0", false}, {"x", "2.1.0", false}, {"2.1.330 (Claude Code)", "2.1.331", true},
+		{"2.1.0", "2.1.0", false},
+		{"2.0.99", "2.1.0", true},
+		{"1.9.9", "2.1.0", true},
+		{"2.1.10", "2.1.9", false},
+		{"2.1.9", "2.1.10", true},
+		{"3.0.0", "2.9.9", false},
+		{"", "2.1.0", false},
+		{"x", "2.1.0", false},
+		{"2.1.330 (Claude Code)", "2.1.331", true},
 	} {
 		if got := binary.OlderThan(c.v, c.than); got != c.want {
 			t.Errorf("OlderThan(%q, %q) = %v, want %v", c.v, c.than, got, c.want)

@@ -313,10 +313,14 @@ func TestStatusReplies(t *testing.T) {
 		{"server error", ServerError(), 500, "api_error", nil},
 		{"unauthorized", Unauthorized(), 401, "authentication_error", nil},
 		{"credit", CreditTooLow(), 400, "invalid_request_error", nil},
-		{"rate limit", RateLimited(1500*time.Millisecond, false), 429, "rate_limit_error",
-			map[string]string{"retry-after": "2", "x-should-retry": ""}},
-		{"rate limit, final", RateLimited(0, true), 429, "rate_limit_error",
-			map[string]string{"retry-after": "", "x-should-retry": "false"}},
+		{
+			"rate limit", RateLimited(1500*time.Millisecond, false), 429, "rate_limit_error",
+			map[string]string{"retry-after": "2", "x-should-retry": ""},
+		},
+		{
+			"rate limit, final", RateLimited(0, true), 429, "rate_limit_error",
+			map[string]string{"retry-after": "", "x-should-retry": "false"},
+		},
 		{"usage limit", UsageLimit(Window{"five_hour", reset, 1}, reset.Add(-time.Hour)), 429, "rate_limit_error", map[string]string{
 			"retry-after":                                      "3600",
 			"anthropic-ratelimit-unified-status":               "rejected",
@@ -325,8 +329,10 @@ func TestStatusReplies(t *testing.T) {
 			"anthropic-ratelimit-unified-5h-utilization":       "1",
 			"anthropic-ratelimit-unified-5h-reset":             "1900000000",
 		}},
-		{"own", APIError(404, "not_found_error", "model: x", map[string]string{"x-own": "1"}).Slow(time.Millisecond), 404, "not_found_error",
-			map[string]string{"x-own": "1"}},
+		{
+			"own", APIError(404, "not_found_error", "model: x", map[string]string{"x-own": "1"}).Slow(time.Millisecond), 404, "not_found_error",
+			map[string]string{"x-own": "1"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -372,7 +378,7 @@ func TestWindowOfAnAnswer(t *testing.T) {
 func TestRecordsRequestsAndOthers(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Always(Text("ok")))
-	if r := (s.Requests()); len(r) != 0 {
+	if r := s.Requests(); len(r) != 0 {
 		t.Fatalf("fresh server has requests %v", r)
 	}
 	main := map[string]string{"X-Claude-Code-Session-Id": "s1"}
@@ -458,8 +464,10 @@ func TestWhatFailsTheTest(t *testing.T) {
 		{"probe", StartStrict, http.MethodHead, "/", "", 404, nil},
 		{"other path, lenient", Start, http.MethodGet, "/api/x", "", 404, nil},
 		{"other path, strict", StartStrict, http.MethodGet, "/api/x", "", 404, []string{"messages api: unexpected request GET /api/x"}},
-		{"broken request", Start, http.MethodPost, "/v1/messages", "{", 400,
-			[]string{"messages api: parse request: unexpected end of JSON input"}},
+		{
+			"broken request", Start, http.MethodPost, "/v1/messages", "{", 400,
+			[]string{"messages api: parse request: unexpected end of JSON input"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -32,8 +32,10 @@ func (u Usage) Add(v Usage) Usage {
 }
 
 func (u Usage) atLeast(v Usage) Usage {
-	return Usage{max(u.Input, v.Input), max(u.Output, v.Output), max(u.CacheCreation, v.CacheCreation),
-		max(u.CacheRead, v.CacheRead), max(u.CostUSD, v.CostUSD)}
+	return Usage{
+		max(u.Input, v.Input), max(u.Output, v.Output), max(u.CacheCreation, v.CacheCreation),
+		max(u.CacheRead, v.CacheRead), max(u.CostUSD, v.CostUSD),
+	}
 }
 
 // Agents counts sub-agents by how they ended. Spiral counts those that edited

@@ -181,11 +181,12 @@ func TestSweep(t *testing.T) {
 		{"daemon", `(setsid sh -c '` + `(sh -c "echo \$\$ >> $P; exec sleep 300" &) &` + `' &)`, 1},
 		{"cleared environment", `env -i P="$P" setsid ` + stay + ` &`, 1},
 		{"cleared environment, forked twice", `(env -i P="$P" setsid sh -c '(sh -c "echo \$\$ >> \$P; exec sleep 300" &)' &)`, 1},
-		{"ignores signals", `sh -c 'trap "" INT TERM HUP QUIT; echo $$ >> $P; while :; do sleep 1; done' & # and the sleep`, 2},
+		{"ignores signals", `sh -c 'trap "" INT TERM HUP QUIT; echo $$ >> $P; exec sleep 300' &`, 1},
 		{"stopped", `setsid sh -c 'echo $$ >> $P; kill -STOP $$' &`, 1},
-		{"a tree", `setsid sh -c 'echo $$ >> $P; sleep 300 & setsid sleep 300 & wait' &`, 3},
+		{"a tree", `setsid sh -c 'echo $$ >> $P; sh -c "echo \$\$ >> $P; exec sleep 300" & setsid sh -c "echo \$\$ >> $P; exec sleep 300" & wait' &`, 3},
 		{"many", `for i in 1 2 3 4 5 6 7 8; do setsid ` + stay + ` & ` + stay + ` & done`, 16},
-		{"ended already", `setsid sh -c 'echo $$ >> $P' &`, 0},
+		{"ended already", `setsid sh -c 'echo $$ >> $P' &
+			while [ ! -s $P ] || [ -e /proc/$(cat $P) ] && ! grep -q ") Z" /proc/$(cat $P)/stat; do sleep 0.01; done`, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -481,7 +482,7 @@ func TestEndAll(t *testing.T) {
 // TestSweepByMarker is how it is done where orphans are not adopted.
 func TestSweepByMarker(t *testing.T) {
 	t.Parallel()
-	pids := abandoned(t, t.Name(), `setsid sh -c 'echo $$ >> $P; env -i sleep 300; :' & echo $$ >> $P; wait`, 2)
+	pids := abandoned(t, t.Name(), `setsid sh -c 'echo $$ >> $P; env -i P="$P" sh -c "echo \$\$ >> \$P; exec sleep 300"; :' & echo $$ >> $P; wait`, 3)
 	others := bystanders(t, t.Name())
 	ended, left := new(reap.Sweeper).Sweep(reap.Marker{Name: markVar, Value: t.Name()}, patience)
 	if ended != 3 || left != nil {

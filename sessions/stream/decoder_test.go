@@ -40,29 +40,45 @@ func TestLines(t *testing.T) {
 		{"torn", `{"type":"a"}` + "\n" + `{"type":"b"`, []stream.Event{a}, stream.Stats{Torn: 1}},
 		{"torn in a string", `{"type":"b`, nil, stream.Stats{Torn: 1}},
 		{"torn in an escape", `{"type":"b\u12`, nil, stream.Stats{Torn: 1}},
-		{"cut in mid-line", `{"type":"a","x":` + "\n" + `{"type":"b"}` + "\n", []stream.Event{b},
-			stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a","x":`}},
-		{"not JSON", "Error: no\nmore\n" + `{"type":"a"}` + "\n", []stream.Event{a},
-			stream.Stats{Ignored: 2, FirstIgnored: "Error: no"}},
+		{
+			"cut in mid-line", `{"type":"a","x":` + "\n" + `{"type":"b"}` + "\n",
+			[]stream.Event{b},
+			stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a","x":`},
+		},
+		{
+			"not JSON", "Error: no\nmore\n" + `{"type":"a"}` + "\n",
+			[]stream.Event{a},
+			stream.Stats{Ignored: 2, FirstIgnored: "Error: no"},
+		},
 		{"not JSON at the end", "Error: no", nil, stream.Stats{Ignored: 1, FirstIgnored: "Error: no"}},
-		{"long and not JSON", strings.Repeat("é", 300) + "\n", nil,
-			stream.Stats{Ignored: 1, FirstIgnored: strings.Repeat("é", 100)}},
+		{
+			"long and not JSON", strings.Repeat("é", 300) + "\n", nil,
+			stream.Stats{Ignored: 1, FirstIgnored: strings.Repeat("é", 100)},
+		},
 		{"an array", `["a"]` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `["a"]`}},
-		{"two objects in a line", `{"type":"a"}{"type":"b"}` + "\n", nil,
-			stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a"}{"type":"b"}`}},
+		{
+			"two objects in a line", `{"type":"a"}{"type":"b"}` + "\n", nil,
+			stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a"}{"type":"b"}`},
+		},
 		{"text behind", `{"type":"a"} oops` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a"} oops`}},
 		{"wrong bracket", `{"type":"a"]` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `{"type":"a"]`}},
 		{"raw control character", "{\"type\":\"a\x01\"}\n", nil, stream.Stats{Ignored: 1, FirstIgnored: "{\"type\":\"a\x01\"}"}},
 		{"visible, then not", "oops\x1b[0m \n", nil, stream.Stats{Ignored: 1, FirstIgnored: "oops\x1b[0m "}},
 		{"wrong escape", `{"type":"\x"}` + "\n", nil, stream.Stats{Ignored: 1, FirstIgnored: `{"type":"\x"}`}},
 		{"no type", `{"other":1}` + "\n", []stream.Event{{}}, stream.Stats{}},
-		{"unknown type and fields", `{"type":"new","x":{"y":[1,{"type":"no"}]},"subtype":"s"}` + "\n",
-			[]stream.Event{{Type: "new", Subtype: "s"}}, stream.Stats{}},
+		{
+			"unknown type and fields", `{"type":"new","x":{"y":[1,{"type":"no"}]},"subtype":"s"}` + "\n",
+			[]stream.Event{{Type: "new", Subtype: "s"}},
+			stream.Stats{},
+		},
 		{"last of duplicate keys", `{"type":"b","type":"a"}` + "\n", []stream.Event{a}, stream.Stats{}},
 		{"broken UTF-8", "{\"type\":\"\xff\"}\n", []stream.Event{{Type: "\uFFFD"}}, stream.Stats{}},
 		{"half a surrogate pair", `{"type":"\ud83d!"}` + "\n", []stream.Event{{Type: "\uFFFD!"}}, stream.Stats{}},
-		{"odd type", `{"type":"result","num_turns":"three","is_error":true}` + "\n",
-			[]stream.Event{{Type: "result", IsError: true, Odd: "num_turns"}}, stream.Stats{Odd: 1}},
+		{
+			"odd type", `{"type":"result","num_turns":"three","is_error":true}` + "\n",
+			[]stream.Event{{Type: "result", IsError: true, Odd: "num_turns"}},
+			stream.Stats{Odd: 1},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,58 +110,93 @@ func TestFields(t *testing.T) {
 		line string
 		want stream.Event
 	}{
-		{"contents as a string",
+		{
+			"contents as a string",
 			`{"type":"user","message":{"role":"user","content":"hello"}}`,
-			stream.Event{Type: "user", Message: message(stream.Block{Type: "text", Text: "hello"})}},
-		{"tool results as a string and as blocks",
+			stream.Event{Type: "user", Message: message(stream.Block{Type: "text", Text: "hello"})},
+		},
+		{
+			"tool results as a string and as blocks",
 			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"},` +
 				`{"type":"tool_result","tool_use_id":"2","is_error":true,"content":[{"type":"text","text":"b"},{"type":"image"},{"type":"text","text":"c"}]},` +
 				`{"type":"tool_result","tool_use_id":"3"}]}}`,
 			stream.Event{Type: "user", Message: message(
 				stream.Block{Type: "tool_result", ToolUseID: "1", Text: "a"},
 				stream.Block{Type: "tool_result", ToolUseID: "2", IsError: true, Text: "b\nc"},
-				stream.Block{Type: "tool_result", ToolUseID: "3"})}},
-		{"contents of no known shape",
+				stream.Block{Type: "tool_result", ToolUseID: "3"})},
+		},
+		{
+			"contents of no known shape",
 			`{"type":"user","message":{"role":"user","content":{"a":1}},"isSynthetic":true}`,
-			stream.Event{Type: "user", IsSynthetic: true, Message: message(), Odd: "message.content"}},
-		{"text of no known shape",
+			stream.Event{Type: "user", IsSynthetic: true, Message: message(), Odd: "message.content"},
+		},
+		{
+			"text of no known shape",
 			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":7}]}}`,
-			stream.Event{Type: "user", Message: message(stream.Block{Type: "tool_result"}), Odd: "message.content.content"}},
+			stream.Event{Type: "user", Message: message(stream.Block{Type: "tool_result"}), Odd: "message.content.content"},
+		},
 		{"no contents", `{"type":"user","message":null}`, stream.Event{Type: "user"}},
-		{"message as a string",
+		{
+			"message as a string",
 			`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"1","message":"no","decision_reason":"r"}`,
-			stream.Event{Type: "system", Subtype: "permission_denied", ToolName: "Bash", ToolUseID: "1", DecisionReason: "r"}},
-		{"usage of a task",
+			stream.Event{Type: "system", Subtype: "permission_denied", ToolName: "Bash", ToolUseID: "1", DecisionReason: "r"},
+		},
+		{
+			"usage of a task",
 			`{"type":"system","subtype":"task_progress","task_id":"t","usage":{"total_tokens":5,"tool_uses":2,"duration_ms":1.5}}`,
-			stream.Event{Type: "system", Subtype: "task_progress", TaskID: "t",
-				TaskUsage: &stream.TaskUsage{TotalTokens: 5, ToolUses: 2, DurationMS: 1.5}}},
-		{"usage of no known shape",
+			stream.Event{
+				Type: "system", Subtype: "task_progress", TaskID: "t",
+				TaskUsage: &stream.TaskUsage{TotalTokens: 5, ToolUses: 2, DurationMS: 1.5},
+			},
+		},
+		{
+			"usage of no known shape",
 			`{"type":"result","usage":[1],"num_turns":2}`,
-			stream.Event{Type: "result", NumTurns: 2, Usage: &stream.Usage{}, Odd: "usage"}},
-		{"two of no known shape", `{"type":"result","num_turns":"x","usage":[1]}`,
-			stream.Event{Type: "result", Usage: &stream.Usage{}, Odd: "num_turns"}},
+			stream.Event{Type: "result", NumTurns: 2, Usage: &stream.Usage{}, Odd: "usage"},
+		},
+		{
+			"two of no known shape", `{"type":"result","num_turns":"x","usage":[1]}`,
+			stream.Event{Type: "result", Usage: &stream.Usage{}, Odd: "num_turns"},
+		},
 		{"event of no known shape", `{"type":"new","event":"x","session_id":"s"}`, stream.Event{Type: "new", SessionID: "s"}},
-		{"patch of no known shape", `{"type":"system","subtype":"task_updated","task_id":"t","patch":[]}`,
-			stream.Event{Type: "system", Subtype: "task_updated", TaskID: "t", Odd: "patch"}},
-		{"limit reached",
+		{
+			"patch of no known shape", `{"type":"system","subtype":"task_updated","task_id":"t","patch":[]}`,
+			stream.Event{Type: "system", Subtype: "task_updated", TaskID: "t", Odd: "patch"},
+		},
+		{
+			"limit reached",
 			`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795265583,"rateLimitType":"five_hour",` +
 				`"utilization":1,"overageStatus":"rejected","unifiedWindows":{}},"session_id":"s"}`,
 			stream.Event{Type: "rate_limit_event", SessionID: "s", RateLimit: &stream.RateLimit{
-				Status: "rejected", ResetsAt: 1795265583, Type: "five_hour", Utilization: 1, OverageStatus: "rejected"}}},
-		{"result of another type", `{"type":"result","result":{"a":"b"},"is_error":true}`,
-			stream.Event{Type: "result", IsError: true, Odd: "result"}},
-		{"answer decoded", `{"result":"a\n\"\u00e9\ud83d\ude00\ud83dx\udc00` + "\xff" + `","structured_output": {"a": [1, "\u00e9"]} ,"type":"result"}`,
-			stream.Event{Type: "result", Result: "a\n\"é😀\uFFFDx\uFFFD\uFFFD", StructuredOutput: []byte(`{"a": [1, "\u00e9"]}`)}},
-		{"answer with halves of surrogate pairs", `{"result":"\ud83d\u00e9\ud83d\ud83d\ude00\ud83d\n\ud83d","type":"result"}`,
-			stream.Event{Type: "result", Result: "\uFFFDé\uFFFD😀\uFFFD\n\uFFFD"}},
+				Status: "rejected", ResetsAt: 1795265583, Type: "five_hour", Utilization: 1, OverageStatus: "rejected",
+			}},
+		},
+		{
+			"result of another type", `{"type":"result","result":{"a":"b"},"is_error":true}`,
+			stream.Event{Type: "result", IsError: true, Odd: "result"},
+		},
+		{
+			"answer decoded", `{"result":"a\n\"\u00e9\ud83d\ude00\ud83dx\udc00` + "\xff" + `","structured_output": {"a": [1, "\u00e9"]} ,"type":"result"}`,
+			stream.Event{Type: "result", Result: "a\n\"é😀\uFFFDx\uFFFD\uFFFD", StructuredOutput: []byte(`{"a": [1, "\u00e9"]}`)},
+		},
+		{
+			"answer with halves of surrogate pairs", `{"result":"\ud83d\u00e9\ud83d\ud83d\ude00\ud83d\n\ud83d","type":"result"}`,
+			stream.Event{Type: "result", Result: "\uFFFDé\uFFFD😀\uFFFD\n\uFFFD"},
+		},
 		{"no answer", `{"type":"result","result":null,"structured_output":null}`, stream.Event{Type: "result"}},
-		{"two answers", `{"type":"result","result":"a","result":"b","structured_output":1,"structured_output":2}`,
-			stream.Event{Type: "result", Result: "b", StructuredOutput: []byte(`2`)}},
-		{"answers further in", `{"type":"x","y":{"result":"a","structured_output":1},"z":["result",{"result":"b"}]}`,
-			stream.Event{Type: "x"}},
-		{"null for everything",
+		{
+			"two answers", `{"type":"result","result":"a","result":"b","structured_output":1,"structured_output":2}`,
+			stream.Event{Type: "result", Result: "b", StructuredOutput: []byte(`2`)},
+		},
+		{
+			"answers further in", `{"type":"x","y":{"result":"a","structured_output":1},"z":["result",{"result":"b"}]}`,
+			stream.Event{Type: "x"},
+		},
+		{
+			"null for everything",
 			`{"type":"system","subtype":"status","status":null,"usage":null,"event":null,"patch":null,"rate_limit_info":null}`,
-			stream.Event{Type: "system", Subtype: "status"}},
+			stream.Event{Type: "system", Subtype: "status"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -326,7 +377,8 @@ func TestEverySplit(t *testing.T) {
 	check := func(t interface {
 		Helper()
 		Fatalf(string, ...any)
-	}, pieces ...[]byte) {
+	}, pieces ...[]byte,
+	) {
 		t.Helper()
 		var events []stream.Event
 		d := stream.New(limits, func(e stream.Event) { events = append(events, e) },

@@ -123,13 +123,17 @@ func TestLoadSessions(t *testing.T) {
 		{"only stubs", lines(1, 2000, stub), nil, nil},
 		{"windows line ends", strings.ReplaceAll(lines(1, 3, line), "\n", "\r\n"), ids(1, 3), nil},
 		{"byte-order mark", "\ufeff" + lines(1, 3, line), ids(1, 3), nil},
-		{"broken lines", torn + `{"session_id":"s3","ses`, ids(1, 2),
-			[]Warning{{sessionsFile, fmt.Sprintf("lines without a JSON object: 4, the last of them at byte %d", len(torn))}}},
+		{
+			"broken lines", torn + `{"session_id":"s3","ses`, ids(1, 2),
+			[]Warning{{sessionsFile, fmt.Sprintf("lines without a JSON object: 4, the last of them at byte %d", len(torn))}},
+		},
 		{"broken lines out of sight", "{bad\n" + lines(1, 10, line), ids(1, 10), nil},
 		{"wrong types count as absent", `{"session_id":"s1","session_type":7,"status":[],"completion_rate":"1","effectiveness":[]}` + "\n", ids(1, 1), nil},
 		{"a very long record", lines(1, 8, line) + lines(9, 9, long) + lines(10, 12, line), ids(3, 12), nil},
-		{"a very long broken line", lines(1, 2, line) + strings.Repeat("x", 10<<20) + "\n" + lines(3, 4, line), ids(1, 4),
-			[]Warning{{sessionsFile, fmt.Sprintf("lines without a JSON object: 1, the last of them at byte %d", len(lines(1, 2, line)))}}},
+		{
+			"a very long broken line", lines(1, 2, line) + strings.Repeat("x", 10<<20) + "\n" + lines(3, 4, line), ids(1, 4),
+			[]Warning{{sessionsFile, fmt.Sprintf("lines without a JSON object: 1, the last of them at byte %d", len(lines(1, 2, line)))}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -298,13 +302,20 @@ func TestSurface(t *testing.T) {
 		{"no time does not age", []Learning{named("a", 0.5, at(10)), named("b", 0.5, ""), named("c", 0.5, "nonsense")}, "b c a"},
 		{"the future is new", []Learning{named("a", 0.5, at(-400)), named("b", 0.6, at(0))}, "b a"},
 		{"equal scores: the later created first", []Learning{
-			{Subject: "a", Confidence: 0.5, CreatedAt: at(20), UpdatedAt: at(1)}, {Subject: "b", Confidence: 0.5, CreatedAt: at(10), UpdatedAt: at(1)}}, "b a"},
+			{Subject: "a", Confidence: 0.5, CreatedAt: at(20), UpdatedAt: at(1)}, {Subject: "b", Confidence: 0.5, CreatedAt: at(10), UpdatedAt: at(1)},
+		}, "b a"},
 		{"a confirmation counts before the creation", []Learning{
-			{Subject: "a", Confidence: 0.5, CreatedAt: at(1), LastReinforced: at(100)}, {Subject: "b", Confidence: 0.5, CreatedAt: at(100), LastAccessed: at(1)},
-			{Subject: "c", Confidence: 0.5, CreatedAt: at(100), LastReinforced: "nonsense", UpdatedAt: at(0)}}, "c b a"},
+			{Subject: "a", Confidence: 0.5, CreatedAt: at(1), LastReinforced: at(100)},
+			{Subject: "b", Confidence: 0.5, CreatedAt: at(100), LastAccessed: at(1)},
+			{Subject: "c", Confidence: 0.5, CreatedAt: at(100), LastReinforced: "nonsense", UpdatedAt: at(0)},
+		}, "c b a"},
 		{"expiry", []Learning{
-			{Subject: "a", Confidence: 0.5, ExpiresAt: at(0)}, {Subject: "b", Confidence: 0.5, ExpiresAt: at(-1)},
-			{Subject: "c", Confidence: 0.5, ExpiresAt: "never"}, {Subject: "d", Confidence: 0.5, ExpiresAt: "2026-09-01"}, {Subject: "e", Confidence: 0.5, ExpiresAt: "2026-09-01T12:00:01"}}, "b c e"},
+			{Subject: "a", Confidence: 0.5, ExpiresAt: at(0)},
+			{Subject: "b", Confidence: 0.5, ExpiresAt: at(-1)},
+			{Subject: "c", Confidence: 0.5, ExpiresAt: "never"},
+			{Subject: "d", Confidence: 0.5, ExpiresAt: "2026-09-01"},
+			{Subject: "e", Confidence: 0.5, ExpiresAt: "2026-09-01T12:00:01"},
+		}, "b c e"},
 		{"fifteen at most", times(20, named("a", 0.5, "")), strings.TrimSpace(strings.Repeat("a ", 15))},
 	}
 	for _, tt := range tests {
@@ -336,7 +347,9 @@ func TestParseTime(t *testing.T) {
 		{"2026-08-31T10:11:12", day(8, 11, 12, 0)},
 		{"2026-08-31T10:11", day(8, 11, 0, 0)},
 		{"2026-08-31 10:11:12", day(8, 11, 12, 0)},
-		{"", time.Time{}}, {"yesterday", time.Time{}}, {"2026-13-01", time.Time{}},
+		{"", time.Time{}},
+		{"yesterday", time.Time{}},
+		{"2026-13-01", time.Time{}},
 	}
 	for _, tt := range tests {
 		if got, ok := parseTime(tt.in, now); !got.Equal(tt.want) || ok == tt.want.IsZero() {

@@ -127,12 +127,18 @@ func TestReachableConfidence(t *testing.T) {
 		session func(Mode) Session
 		want    map[Mode]float64
 	}{
-		{"rates at the top level", func(m Mode) Session { return rated(m, 0.9) },
-			map[Mode]float64{Feature: 0.90, Deep: 0.85, Housekeeping: 0.85, Discovery: 0.75, Evolve: 0.75, PlanRetro: 0.75}},
-		{"rates inside effectiveness", func(m Mode) Session { return nested(m, 0.9) },
-			map[Mode]float64{Feature: 0.90, Deep: 0.85, Housekeeping: 0.85, Discovery: 0.75, Evolve: 0.75, PlanRetro: 0.75}},
-		{"no rates", func(m Mode) Session { return Session{Type: m} },
-			map[Mode]float64{Feature: 0.83, Deep: 0.78, Housekeeping: 0.78, Discovery: 0.68, Evolve: 0.68, PlanRetro: 0.68}},
+		{
+			"rates at the top level", func(m Mode) Session { return rated(m, 0.9) },
+			map[Mode]float64{Feature: 0.90, Deep: 0.85, Housekeeping: 0.85, Discovery: 0.75, Evolve: 0.75, PlanRetro: 0.75},
+		},
+		{
+			"rates inside effectiveness", func(m Mode) Session { return nested(m, 0.9) },
+			map[Mode]float64{Feature: 0.90, Deep: 0.85, Housekeeping: 0.85, Discovery: 0.75, Evolve: 0.75, PlanRetro: 0.75},
+		},
+		{
+			"no rates", func(m Mode) Session { return Session{Type: m} },
+			map[Mode]float64{Feature: 0.83, Deep: 0.78, Housekeeping: 0.78, Discovery: 0.68, Evolve: 0.68, PlanRetro: 0.68},
+		},
 	}
 	for _, tt := range tests {
 		got := map[Mode]float64{}
@@ -141,8 +147,10 @@ func TestReachableConfidence(t *testing.T) {
 				for hints := range 4 {
 					for sessions := range 5 {
 						for _, priorities := range [][]int64{nil, {}, make([]int64, 8)} {
-							s := &Signals{RecommendedMode: m, BootstrapLock: tier(name), Learnings: times(hints, hint(string(m))),
-								RecentSessions: times(sessions, tt.session(m)), TopPriorities: priorities}
+							s := &Signals{
+								RecommendedMode: m, BootstrapLock: tier(name), Learnings: times(hints, hint(string(m))),
+								RecentSessions: times(sessions, tt.session(m)), TopPriorities: priorities,
+							}
 							if rec := Select(s); rec.Mode == m {
 								got[m] = max(got[m], rec.Confidence)
 							}
@@ -167,22 +175,36 @@ func TestAlternatives(t *testing.T) {
 		want    []Alternative
 	}{
 		{"none without sessions, learnings and lock", &Signals{RecommendedMode: Deep, TopPriorities: []int64{1}}, Deep, []Alternative{}},
-		{"an empty lock is a lock", &Signals{RecommendedMode: Deep, BootstrapLock: map[string]string{}}, Deep,
-			[]Alternative{{Housekeeping, 0.5}, {Feature, 0.5}, {Discovery, 0.5}}},
-		{"equal ones keep the order of the modes", &Signals{RecommendedMode: Housekeeping, Learnings: []Learning{{}}}, Housekeeping,
-			[]Alternative{{Feature, 0.5}, {Deep, 0.5}, {Discovery, 0.5}}},
+		{
+			"an empty lock is a lock", &Signals{RecommendedMode: Deep, BootstrapLock: map[string]string{}}, Deep,
+			[]Alternative{{Housekeeping, 0.5}, {Feature, 0.5}, {Discovery, 0.5}},
+		},
+		{
+			"equal ones keep the order of the modes", &Signals{RecommendedMode: Housekeeping, Learnings: []Learning{{}}}, Housekeeping,
+			[]Alternative{{Feature, 0.5}, {Deep, 0.5}, {Discovery, 0.5}},
+		},
 		{"low completion", &Signals{CompletionRate: num(0.2)}, PlanRetro, []Alternative{{Feature, 0.3}, {Discovery, 0.25}}},
 		{"high carryover", &Signals{CarryoverRatio: num(0.5)}, Deep, []Alternative{{Feature, 0.3}, {PlanRetro, 0.2}}},
-		{"a better one takes the place", &Signals{RecommendedMode: Feature, BootstrapLock: tier("deep")}, Deep,
-			[]Alternative{{Feature, 0.4}, {Housekeeping, 0.4}, {Discovery, 0.4}}},
-		{"an equal one does not", &Signals{RecommendedMode: Evolve, RecentSessions: times(3, Session{Type: Evolve}), BootstrapLock: tier("bad"), Learnings: nil}, Evolve,
-			[]Alternative{{Housekeeping, 0.5}, {Feature, 0.5}, {Deep, 0.5}}},
-		{"preparing modes are never promoted", &Signals{RecommendedMode: Deep, Learnings: preparing}, Deep,
-			[]Alternative{{Discovery, 0.6}, {PlanRetro, 0.6}, {Housekeeping, 0.5}}},
-		{"the best promotable is behind them", &Signals{RecommendedMode: Feature, Learnings: preparing, CarryoverRatio: num(0.25)}, Deep,
-			[]Alternative{{Discovery, 0.5}, {PlanRetro, 0.5}, {Feature, 0.4}}},
-		{"only the best three are looked at", &Signals{RecommendedMode: Housekeeping, Learnings: append(times(2, hint("discovery, evolve, plan-retro")), hint("evolve"), hint("deep"))}, Evolve,
-			[]Alternative{{Discovery, 0.6}, {PlanRetro, 0.6}, {Housekeeping, 0.5}}},
+		{
+			"a better one takes the place", &Signals{RecommendedMode: Feature, BootstrapLock: tier("deep")}, Deep,
+			[]Alternative{{Feature, 0.4}, {Housekeeping, 0.4}, {Discovery, 0.4}},
+		},
+		{
+			"an equal one does not", &Signals{RecommendedMode: Evolve, RecentSessions: times(3, Session{Type: Evolve}), BootstrapLock: tier("bad"), Learnings: nil}, Evolve,
+			[]Alternative{{Housekeeping, 0.5}, {Feature, 0.5}, {Deep, 0.5}},
+		},
+		{
+			"preparing modes are never promoted", &Signals{RecommendedMode: Deep, Learnings: preparing}, Deep,
+			[]Alternative{{Discovery, 0.6}, {PlanRetro, 0.6}, {Housekeeping, 0.5}},
+		},
+		{
+			"the best promotable is behind them", &Signals{RecommendedMode: Feature, Learnings: preparing, CarryoverRatio: num(0.25)}, Deep,
+			[]Alternative{{Discovery, 0.5}, {PlanRetro, 0.5}, {Feature, 0.4}},
+		},
+		{
+			"only the best three are looked at", &Signals{RecommendedMode: Housekeeping, Learnings: append(times(2, hint("discovery, evolve, plan-retro")), hint("evolve"), hint("deep"))}, Evolve,
+			[]Alternative{{Discovery, 0.6}, {PlanRetro, 0.6}, {Housekeeping, 0.5}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -266,15 +288,24 @@ func TestPartsAndMissing(t *testing.T) {
 		{"unknown mode", &Signals{RecommendedMode: "x", CompletionRate: num(1), CarryoverRatio: num(0)}, nil, []string{}},
 		{"low completion", &Signals{CompletionRate: num(0.1)}, []brief{{"completion-rate", 0.8}}, []string{}},
 		{"high carryover", &Signals{CarryoverRatio: num(0.4)}, []brief{{"carryover", 0.75}}, []string{"completionRate"}},
-		{"everything for feature",
+		{
+			"everything for feature",
 			&Signals{RecommendedMode: Feature, CompletionRate: num(1), CarryoverRatio: num(0), TopPriorities: []int64{1}, RecentSessions: times(3, nested(Feature, 1)), BootstrapLock: tier("standard"), Learnings: times(2, hint("feature"))},
-			[]brief{{"base", 0.5}, {"trend", 0.15}, {"tier", 0.1}, {"learnings", 0.1}, {"carryover", 0}, {"pressure", 0.05}}, []string{}},
-		{"rates are missing",
+			[]brief{{"base", 0.5}, {"trend", 0.15}, {"tier", 0.1}, {"learnings", 0.1}, {"carryover", 0}, {"pressure", 0.05}},
+			[]string{},
+		},
+		{
+			"rates are missing",
 			&Signals{RecommendedMode: Deep, CompletionRate: num(1), CarryoverRatio: num(0.2), RecentSessions: times(3, Session{Type: Deep}), BootstrapLock: tier("what"), Learnings: []Learning{{}}},
-			[]brief{{"base", 0.5}, {"trend", 0.075}, {"learnings", 0}, {"carryover", 0}}, []string{"recentSessions.completion_rate", "bootstrapLock.tier"}},
-		{"no trend in mixed sessions",
+			[]brief{{"base", 0.5}, {"trend", 0.075}, {"learnings", 0}, {"carryover", 0}},
+			[]string{"recentSessions.completion_rate", "bootstrapLock.tier"},
+		},
+		{
+			"no trend in mixed sessions",
 			&Signals{RecommendedMode: Deep, CompletionRate: num(1), CarryoverRatio: num(0.1), RecentSessions: []Session{{Type: Deep}, {Type: Feature}, {Type: Deep}}, BootstrapLock: tier("deep"), Learnings: []Learning{hint("deep")}},
-			[]brief{{"base", 0.5}, {"trend", 0}, {"tier", 0.1}, {"learnings", 0.05}, {"carryover", 0}}, []string{}},
+			[]brief{{"base", 0.5}, {"trend", 0}, {"tier", 0.1}, {"learnings", 0.05}, {"carryover", 0}},
+			[]string{},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -300,9 +331,11 @@ func TestPartsAndMissing(t *testing.T) {
 // TestPenaltiesAreExplained looks at a mode that keeps its place although everything else speaks against it.
 func TestPenaltiesAreExplained(t *testing.T) {
 	t.Parallel()
-	s := &Signals{RecommendedMode: Housekeeping, CarryoverRatio: num(0.2), BootstrapLock: tier("deep"),
+	s := &Signals{
+		RecommendedMode: Housekeeping, CarryoverRatio: num(0.2), BootstrapLock: tier("deep"),
 		RecentSessions: times(3, rated(PlanRetro, 1)), Learnings: times(2, hint("housekeeping")),
-		TopPriorities: make([]int64, 8), TaskDescriptionText: "repowide"}
+		TopPriorities: make([]int64, 8), TaskDescriptionText: "repowide",
+	}
 	f := gather(s)
 	parts, _ := f.explain(Housekeeping, f.scoreOf(Housekeeping))
 	want := []Part{

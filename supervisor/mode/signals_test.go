@@ -21,7 +21,8 @@ func TestParseSignals(t *testing.T) {
 		{"null", ` null `, Signals{}},
 		{"nulls", `{"recommendedMode":null,"topPriorities":null,"carryoverRatio":null,"completionRate":null,"previousRationale":null,
 			"recentSessions":null,"bootstrapLock":null,"learnings":null,"backlog":null,"vaultStaleness": null ,"taskDescriptionText":null}`, Signals{}},
-		{"all", `{"recommendedMode":"deep","topPriorities":[3,4.0,-1],"carryoverRatio":0.25,"completionRate":1,"previousRationale":"why",
+		{
+			"all", `{"recommendedMode":"deep","topPriorities":[3,4.0,-1],"carryoverRatio":0.25,"completionRate":1,"previousRationale":"why",
 			"recentSessions":[{"session_id":"a","session_type":"deep","status":"completed","completion_rate":0.5,"waves":[{}],
 				"effectiveness":{"planned_issues":4,"carryover":1,"completion_rate":0.75,"emergent":2}},null],
 			"bootstrapLock":{"tier":"deep","version":null},"learnings":[{"type":"effective-sizing","subject":"s","confidence":0.7,
@@ -30,17 +31,26 @@ func TestParseSignals(t *testing.T) {
 			Signals{
 				RecommendedMode: Deep, TopPriorities: []int64{3, 4, -1}, CarryoverRatio: num(0.25), CompletionRate: num(1),
 				PreviousRationale: "why",
-				RecentSessions: []Session{{ID: "a", Type: Deep, Status: "completed", CompletionRate: num(0.5),
-					Effectiveness: &Effectiveness{PlannedIssues: num(4), Carryover: num(1), CompletionRate: num(0.75)}}, {}},
+				RecentSessions: []Session{{
+					ID: "a", Type: Deep, Status: "completed", CompletionRate: num(0.5),
+					Effectiveness: &Effectiveness{PlannedIssues: num(4), Carryover: num(1), CompletionRate: num(0.75)},
+				}, {}},
 				BootstrapLock: map[string]string{"tier": "deep"},
-				Learnings: []Learning{{Type: "effective-sizing", Subject: "s", Confidence: 0.7, ExpiresAt: "e",
-					LastReinforced: "r", LastAccessed: "a", UpdatedAt: "u", CreatedAt: "c"}},
+				Learnings: []Learning{{
+					Type: "effective-sizing", Subject: "s", Confidence: 0.7, ExpiresAt: "e",
+					LastReinforced: "r", LastAccessed: "a", UpdatedAt: "u", CreatedAt: "c",
+				}},
 				Backlog: json.RawMessage(`{"open":3}`), VaultStaleness: json.RawMessage(`1`), TaskDescriptionText: "text",
-			}},
-		{"empty is not absent", `{"topPriorities":[],"recentSessions":[],"bootstrapLock":{},"learnings":[]}`,
-			Signals{TopPriorities: []int64{}, RecentSessions: []Session{}, BootstrapLock: map[string]string{}, Learnings: []Learning{}}},
-		{"older names of the type", `{"recentSessions":[{"type":"deep","mode":"feature"},{"mode":"feature"},{"session_type":null,"type":"deep"}]}`,
-			Signals{RecentSessions: []Session{{Type: Deep}, {Type: Feature}, {}}}},
+			},
+		},
+		{
+			"empty is not absent", `{"topPriorities":[],"recentSessions":[],"bootstrapLock":{},"learnings":[]}`,
+			Signals{TopPriorities: []int64{}, RecentSessions: []Session{}, BootstrapLock: map[string]string{}, Learnings: []Learning{}},
+		},
+		{
+			"older names of the type", `{"recentSessions":[{"type":"deep","mode":"feature"},{"mode":"feature"},{"session_type":null,"type":"deep"}]}`,
+			Signals{RecentSessions: []Session{{Type: Deep}, {Type: Feature}, {}}},
+		},
 		{"an unknown mode is kept", `{"recommendedMode":"banana"}`, Signals{RecommendedMode: "banana"}},
 	}
 	for _, tt := range tests {

@@ -16,22 +16,32 @@ func TestParseFrontmatter(t *testing.T) {
 		want     map[string]any
 	}{
 		{"nothing in it", "---\n\n---\n", map[string]any{}},
-		{"scalars", "---\na: text of words\nb: true\nc: false\nd: null\ne: ~\nf:\ng: 42\nh: -7\ni: 0.25\nj: -1.50\nk: 007\n---\n",
-			map[string]any{"a": "text of words", "b": true, "c": false, "d": nil, "e": nil, "f": nil, "g": 42.0, "h": -7.0, "i": 0.25, "j": -1.5, "k": 7.0}},
-		{"what only looks like a number", "---\na: .5\nb: 5.\nc: 1e3\nd: +1\ne: 1.2.3\nf: -\n---\n",
-			map[string]any{"a": ".5", "b": "5.", "c": "1e3", "d": "+1", "e": "1.2.3", "f": "-"}},
-		{"quotes", "---\na: \"x: \\\"y\\\" \\u00e9\"\nb: 'it''s'\nc: \"bad \\q\"\nd: \"\ne: '\nf: \"42\"\ng: ''\n---\n",
-			map[string]any{"a": `x: "y" é`, "b": "it''s", "c": `bad \q`, "d": "", "e": "", "f": "42", "g": ""}},
-		{"flow lists", "---\na: [1, 2.5, x, \"y\", null,]\nb: []\nc: [ ]\nd: [[1]]\ne: [\n---\n",
-			map[string]any{"a": []any{1.0, 2.5, "x", "y", nil, nil}, "b": []any{}, "c": []any{}, "d": []any{"[1]"}, "e": "["}},
+		{
+			"scalars", "---\na: text of words\nb: true\nc: false\nd: null\ne: ~\nf:\ng: 42\nh: -7\ni: 0.25\nj: -1.50\nk: 007\n---\n",
+			map[string]any{"a": "text of words", "b": true, "c": false, "d": nil, "e": nil, "f": nil, "g": 42.0, "h": -7.0, "i": 0.25, "j": -1.5, "k": 7.0},
+		},
+		{
+			"what only looks like a number", "---\na: .5\nb: 5.\nc: 1e3\nd: +1\ne: 1.2.3\nf: -\n---\n",
+			map[string]any{"a": ".5", "b": "5.", "c": "1e3", "d": "+1", "e": "1.2.3", "f": "-"},
+		},
+		{
+			"quotes", "---\na: \"x: \\\"y\\\" \\u00e9\"\nb: 'it''s'\nc: \"bad \\q\"\nd: \"\ne: '\nf: \"42\"\ng: ''\n---\n",
+			map[string]any{"a": `x: "y" é`, "b": "it''s", "c": `bad \q`, "d": "", "e": "", "f": "42", "g": ""},
+		},
+		{
+			"flow lists", "---\na: [1, 2.5, x, \"y\", null,]\nb: []\nc: [ ]\nd: [[1]]\ne: [\n---\n",
+			map[string]any{"a": []any{1.0, 2.5, "x", "y", nil, nil}, "b": []any{}, "c": []any{}, "d": []any{"[1]"}, "e": "["},
+		},
 		{"comments and blank lines", "---\n# c\n\n  # indented\na: 1 # not a comment\n---\n", map[string]any{"a": "1 # not a comment"}},
 		{"colons in values", "---\nat: 2026-09-01T10:00:00Z\n---\n", map[string]any{"at": "2026-09-01T10:00:00Z"}},
 		{"the last of two keys", "---\na: 1\na: 2\n---\n", map[string]any{"a": 2.0}},
 		{"windows line ends", "---\r\na: 1\r\nb: x\r\n---\r\nbody", map[string]any{"a": 1.0, "b": "x"}},
 		{"no newline at the end", "---\na: 1\n---", map[string]any{"a": 1.0}},
 		{"dashes in the body", "---\na: 1\n---\nb: 2\n---\n", map[string]any{"a": 1.0}},
-		{"a list of maps", "---\ntasks:\n  - id: 1\n    what: x\n\n    # c\n    done: true\n  - id: 2\nafter: y\n---\n",
-			map[string]any{"tasks": []any{map[string]any{"id": 1.0, "what": "x", "done": true}, map[string]any{"id": 2.0}}, "after": "y"}},
+		{
+			"a list of maps", "---\ntasks:\n  - id: 1\n    what: x\n\n    # c\n    done: true\n  - id: 2\nafter: y\n---\n",
+			map[string]any{"tasks": []any{map[string]any{"id": 1.0, "what": "x", "done": true}, map[string]any{"id": 2.0}}, "after": "y"},
+		},
 		{"a key without value at the end", "---\na:\n---\n", map[string]any{"a": nil}},
 		{"a key without value before another", "---\na:\n\nb: 1\n---\n", map[string]any{"a": nil, "b": 1.0}},
 	}
@@ -135,9 +145,11 @@ func TestLoadState(t *testing.T) {
 		want     State
 		asks     bool
 	}{
-		{"full", full, State{Status: StatusActive, Session: "main-2026-09-01-deep-1", SessionType: Deep,
+		{"full", full, State{
+			Status: StatusActive, Session: "main-2026-09-01-deep-1", SessionType: Deep,
 			StartedAt: "2026-09-01T10:00:00+02:00", CurrentWave: 2, TotalWaves: 5, RecommendedMode: Feature,
-			TopPriorities: []int64{7, 8}, CarryoverRatio: num(0.1), CompletionRate: num(1), Rationale: "v0: fine"}, true},
+			TopPriorities: []int64{7, 8}, CarryoverRatio: num(0.1), CompletionRate: num(1), Rationale: "v0: fine",
+		}, true},
 		{"paused", "---\nstatus: paused\n---\n", State{Status: StatusPaused}, true},
 		{"completed", "---\r\nstatus: completed\r\n---\r\n", State{Status: StatusCompleted}, false},
 		{"idle", "---\nstatus: 'idle'\n---\n", State{Status: StatusIdle}, false},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"autopilot/metrics/ledger"
 	"autopilot/sessions"
@@ -155,8 +156,9 @@ func TestE2ESupervisorIsKilled(t *testing.T) {
 				l := newLab(t, claude, working(bash("(setsid sleep 301 &); "+longCommand)))
 				s := l.inBashForAWhile()
 				requests, supervisor := len(l.api.Requests()), l.supervisor()
+				t.Logf("%v front %d sup %d at %v", c, s.cmd.Process.Pid, supervisor, time.Now())
 				if c.guard {
-					s.signal(syscall.SIGKILL)
+					t.Log(s.cmd.Process.Signal(syscall.SIGKILL))
 				}
 				if c.supervise {
 					_ = syscall.Kill(supervisor, syscall.SIGKILL)

@@ -165,11 +165,21 @@ func (b *bench) peak(args ...string) (int64, error) {
 		case err := <-exited:
 			return peak, err
 		case <-time.After(20 * time.Millisecond):
-			if now, err := highWater(cmd.Process.Pid); err == nil {
+			if now, err := highWater(supervisorOf(cmd.Process.Pid)); err == nil {
 				peak = max(peak, now)
 			}
 		}
 	}
+}
+
+// supervisorOf is the process that works below the guard, which is the one that
+// was started.
+func supervisorOf(guard int) int {
+	kids, err := proctree.ChildrenOf(guard)
+	if err != nil || len(kids) == 0 {
+		return guard
+	}
+	return kids[0]
 }
 
 // highWater is the largest resident size that a process has had.
@@ -197,16 +207,17 @@ func (b *bench) idle() error {
 		return err
 	}
 	time.Sleep(3 * time.Second) // the start is over
-	before, err := proctree.Read(proctree.Root, cmd.Process.Pid)
+	supervisor := supervisorOf(cmd.Process.Pid)
+	before, err := proctree.Read(proctree.Root, supervisor)
 	if err != nil {
 		return err
 	}
 	time.Sleep(30 * time.Second)
-	after, err := proctree.Read(proctree.Root, cmd.Process.Pid)
+	after, err := proctree.Read(proctree.Root, supervisor)
 	if err != nil {
 		return err
 	}
-	rss, err := residentBytes(cmd.Process.Pid)
+	rss, err := residentBytes(supervisor)
 	if err != nil {
 		return err
 	}

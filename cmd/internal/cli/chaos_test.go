@@ -23,7 +23,7 @@ import (
 const (
 	chaosVar     = "CHAOS_TEST"
 	defaultKills = 200
-	longestLife  = 400 * time.Millisecond
+	longestLife  = 300 * time.Millisecond
 )
 
 // TestChaos kills the supervisor at random moments, again and again in one
@@ -97,7 +97,7 @@ func (c *chaos) measure() {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("%v\n%s", err, out)
 	}
-	c.life = min(max(longestLife, 2*time.Since(start)), 3*longestLife)
+	c.life = min(max(longestLife, 3*time.Since(start)/2), 2*longestLife)
 }
 
 // runAndKill starts a run and kills it after a random while.

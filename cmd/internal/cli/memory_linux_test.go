@@ -17,11 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"autopilot/metrics/ledger"
+	"autopilot/probe/proctree"
 )
 
 const (
 	bigAnswer   = 10 << 20
-	answerLimit = 8 << 20  // bytes of an answer that are kept
+	answerLimit = 16 << 20 // bytes of an answer that are kept
 	peakWanted  = 40 << 10 // KiB that a supervisor may have had in memory
 )
 
@@ -36,8 +37,8 @@ func TestMemory(t *testing.T) {
 	}{
 		{"one line", fmt.Sprintf("big %d", bigAnswer), bigResult{AnswerLen: 4}},
 		{"five lines", strings.TrimSpace(strings.Repeat(fmt.Sprintf("big %d\n", bigAnswer), 5)), bigResult{AnswerLen: 4}},
-		{"the result as well", fmt.Sprintf("big %d result", bigAnswer/2), bigResult{AnswerLen: bigAnswer / 2}},
-		{"a result beyond the limit", fmt.Sprintf("big %d result", bigAnswer), bigResult{AnswerLen: answerLimit, AnswerCut: true}},
+		{"the result as well", fmt.Sprintf("big %d result", bigAnswer), bigResult{AnswerLen: bigAnswer}},
+		{"a result beyond the limit", fmt.Sprintf("big %d result", 2*bigAnswer), bigResult{AnswerLen: answerLimit, AnswerCut: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +86,11 @@ func bigRun(t *testing.T, script string) (peak int64, rec ledger.Run, result big
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	peak = peakOf(t, cmd.Process.Pid)
+	below, err := proctree.ChildrenOf(cmd.Process.Pid) // what was started only guards the supervisor
+	if err != nil || len(below) != 1 {
+		t.Fatalf("children of the guard = %v, %v, want the supervisor", below, err)
+	}
+	peak = peakOf(t, below[0])
 	if err := os.WriteFile(filepath.Join(base, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

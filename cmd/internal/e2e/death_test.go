@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"autopilot/metrics/ledger"
 	"autopilot/sessions"
@@ -132,7 +131,7 @@ func (l *lab) status() status {
 // inBashForAWhile is inBash, until what the session has used is on disk.
 func (l *lab) inBashForAWhile() *started {
 	l.t.Helper()
-	s := l.inBash()
+	s := l.inBash("--probe-interval", "1s")
 	eventually(l.t, "what the session has used is on disk", func() bool {
 		var so sessions.Result
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(l.stateFile("settings.json")), "progress.json"))
@@ -156,9 +155,8 @@ func TestE2ESupervisorIsKilled(t *testing.T) {
 				l := newLab(t, claude, working(bash("(setsid sleep 301 &); "+longCommand)))
 				s := l.inBashForAWhile()
 				requests, supervisor := len(l.api.Requests()), l.supervisor()
-				t.Logf("%v front %d sup %d at %v", c, s.cmd.Process.Pid, supervisor, time.Now())
 				if c.guard {
-					t.Log(s.cmd.Process.Signal(syscall.SIGKILL))
+					s.signal(syscall.SIGKILL)
 				}
 				if c.supervise {
 					_ = syscall.Kill(supervisor, syscall.SIGKILL)

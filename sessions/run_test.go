@@ -485,7 +485,7 @@ func TestLeftBehind(t *testing.T) {
 
 func TestOtherRunsAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	other := newPlace(t, "mark $D/marks\nbash sleep 300")
+	other := newPlace(t, "bash echo x > $D/marks; sleep 300")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	other.when("marks", func() {

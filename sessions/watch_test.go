@@ -24,7 +24,7 @@ func TestAbort(t *testing.T) {
 		signal       string
 	}{
 		{"while the model answers", "write a.txt x\nmark $D/marks\nhang", ""},
-		{"while a tool runs", "write a.txt x\nmark $D/marks\nbash sleep 300", ""},
+		{"while a tool runs", "write a.txt x\nbash echo x > $D/marks; sleep 300", ""},
 		{"while it goes on in the background", "write a.txt x\nleave sleep 300\nmark $D/marks\nhang", ""},
 		{"after its result", "write a.txt x\nresult\nmark $D/marks\nlinger 300s", ""},
 		{"ignoring the interrupt", "ignore INT $D/signals\nwrite a.txt x\nmark $D/marks\nhang", ""},
@@ -54,7 +54,7 @@ func TestAbort(t *testing.T) {
 // takes its time.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, "ignore INT TERM $D/signals\nwrite a.txt x\nmark $D/marks\nbash sleep 300")
+	p := newPlace(t, "ignore INT TERM $D/signals\nwrite a.txt x\nbash echo x > $D/marks; sleep 300")
 	p.spec.Limits.Ladder = ptyrun.Ladder{Interrupt: time.Hour, Terminate: time.Hour}
 	ctx, cancel := context.WithCancel(t.Context())
 	kill, killNow := context.WithCancel(t.Context())

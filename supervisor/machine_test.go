@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"autopilot/supervisor/killswitch"
 )
 
 func TestTransitions(t *testing.T) {
@@ -102,6 +104,26 @@ func TestDiagram(t *testing.T) {
 			if !strings.Contains(diagram, string(e)) || !strings.Contains(diagram, string(to)) {
 				t.Errorf("event %s to %s is not in the diagram", e, to)
 			}
+		}
+	}
+}
+
+// TestExitCodes is the table that the program documents.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[Cause]int{
+		Cause(killswitch.UserAbort): 130, Cause(killswitch.MaxSessionsReached): 0, Cause(killswitch.MaxHoursExceeded): 0, Cause(killswitch.TokenBudgetExceeded): 6,
+		Cause(killswitch.ResourceOverload): 5, Cause(killswitch.LowConfidence): 4, Cause(killswitch.StallTimeout): 3, Cause(killswitch.Spiral): 3,
+		Cause(killswitch.FailedWave): 3, Cause(killswitch.CarryoverTooHigh): 3,
+		CauseManual: 4, CauseWorkDone: 0, CausePerson: 4, CauseError: 1, CauseKilled: 137,
+	} {
+		if got := exitCode(cause); got != want {
+			t.Errorf("%s: got %d, want %d", cause, got, want)
+		}
+	}
+	for _, r := range killswitch.All() {
+		if graceful := exitCode(Cause(r)) == ExitWanted; graceful != r.Graceful() {
+			t.Errorf("%s: exit code %d, graceful %v", r, exitCode(Cause(r)), r.Graceful())
 		}
 	}
 }

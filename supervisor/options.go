@@ -95,6 +95,7 @@ const (
 	ExitResources = 5
 	ExitBudget    = 6
 	ExitInterrupt = 130
+	ExitKilled    = 137 // what the caller of a run that was killed sees
 )
 
 // exitCode is the exit code of a run that ended for this cause.
@@ -114,7 +115,9 @@ func exitCode(c Cause) int {
 	switch c {
 	case CauseManual, CausePerson:
 		return ExitPerson
-	case CauseKilled, CauseError:
+	case CauseKilled:
+		return ExitKilled
+	case CauseError:
 		return ExitError
 	}
 	return ExitWanted

@@ -233,7 +233,7 @@ func checkRecoveredRun(t *testing.T, w *world, ending outcome.Ending) {
 	if ending == outcome.Completed {
 		want = 2
 	}
-	if rec.KillSwitch != nil || rec.ExitCause != string(CauseKilled) || rec.ExitCode != ExitError || rec.IterationsCompleted != want || rec.Endings[1].Ending != string(ending) || rec.FallbackToManual {
+	if rec.KillSwitch != nil || rec.ExitCause != string(CauseKilled) || rec.ExitCode != exitCode(CauseKilled) || rec.IterationsCompleted != want || rec.Endings[1].Ending != string(ending) || rec.FallbackToManual {
 		t.Errorf("run record %+v", rec)
 	}
 	// It is not known when the supervisor died, but not days later.
@@ -292,7 +292,7 @@ func TestRecoverEndsProcesses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := newState(w.opts, time.Now(), "green")
-	s.Token, s.UpdatedAt = "token-"+t.Name(), time.Now()
+	s.Token, s.UpdatedAt = "token-"+w.opts.Folder, time.Now()
 	saveState(t, w.opts.Folder, s)
 	w.killed()
 	ours, others := process(t, launch.TokenVar+"="+s.Token), process(t, launch.TokenVar+"="+s.Token+"2")

@@ -121,6 +121,13 @@ func sweepOne() int {
 	return 0
 }
 
+// newMark is a value that no other test has, also when the tests run twice at a
+// time.
+func newMark(t *testing.T) string {
+	t.Helper()
+	return t.TempDir()
+}
+
 func poll(t *testing.T, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -197,7 +204,7 @@ func TestSweep(t *testing.T) {
 				notes = 16
 			}
 			wait := fmt.Sprintf("\nwhile [ \"$(cat $P 2>/dev/null | wc -l)\" -lt %d ]; do sleep 0.01; done\nsleep 0.1", notes)
-			cmd := self("sweep", scriptVar+"=P="+file+"\nexport P\n"+tt.script+wait, markVar+"="+t.Name(), "REAP_TEST_FILE="+file)
+			cmd := self("sweep", scriptVar+"=P="+file+"\nexport P\n"+tt.script+wait, markVar+"="+newMark(t), "REAP_TEST_FILE="+file)
 			out, err := cmd.Output()
 			if err != nil {
 				t.Fatal(err)
@@ -234,7 +241,7 @@ func TestSweepOfWhatForks(t *testing.T) {
 			script = "D=" + dir + "\nexport D\n" + script + "\nwhile [ ! -e $D/begun ]; do sleep 0.01; done"
 			timer := time.AfterFunc(time.Second, func() { _ = os.WriteFile(filepath.Join(dir, "enough"), nil, 0o600) })
 			defer timer.Stop()
-			out, err := self("sweep", scriptVar+"="+script, markVar+"="+t.Name()).Output()
+			out, err := self("sweep", scriptVar+"="+script, markVar+"="+newMark(t)).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,7 +339,7 @@ func named(t *testing.T, name string) string {
 
 func TestEndMarked(t *testing.T) {
 	t.Parallel()
-	mark := t.Name()
+	mark := newMark(t)
 	note := filepath.Join(t.TempDir(), "note")
 	// The main process, a tool that ignores interrupts, one that lost its
 	// environment, and a descendant of a process that has lost its parent.
@@ -403,9 +410,9 @@ func bystanders(t *testing.T, mark string) map[string]int {
 // TestEndMarkedThatStays is a main process that does not end on an interrupt.
 func TestEndMarkedThatStays(t *testing.T) {
 	t.Parallel()
-	note := filepath.Join(t.TempDir(), "note")
-	pids := abandoned(t, t.Name(), partVar+`="note `+note+` stay" `+named(t, "claude")+` & wait`, 1)
-	ended, left := reap.EndMarked(reap.Marker{Name: markVar, Value: t.Name()}, 100*time.Millisecond, patience)
+	note, mark := filepath.Join(t.TempDir(), "note"), newMark(t)
+	pids := abandoned(t, mark, partVar+`="note `+note+` stay" `+named(t, "claude")+` & wait`, 1)
+	ended, left := reap.EndMarked(reap.Marker{Name: markVar, Value: mark}, 100*time.Millisecond, patience)
 	if ended == 0 || left != nil || !gone(pids[0]) {
 		t.Errorf("%d ended, %v are left, it is gone: %v", ended, left, gone(pids[0]))
 	}
@@ -453,8 +460,9 @@ func TestEndAll(t *testing.T) {
 	script := "P=" + file + "\nexport P\n" + partVar + `="note ` + note + `" setsid ` + named(t, "claude") + ` &
 		(env -i P="$P" setsid sh -c 'echo $$ >> $P; exec sleep 300' &)
 		(env -i P="$P" setsid sh -c 'trap "" INT TERM; echo $$ >> $P; while :; do sleep 1; done' &)`
-	outside := abandoned(t, t.Name()+"-other", `setsid sh -c 'echo $$ >> $P; exec sleep 300' & wait`, 1)
-	out, err := self("guard "+file, scriptVar+"="+script, markVar+"="+t.Name(), "REAP_TEST_FILE="+file).Output()
+	other := newMark(t)
+	outside := abandoned(t, other, `setsid sh -c 'echo $$ >> $P; exec sleep 300' & wait`, 1)
+	out, err := self("guard "+file, scriptVar+"="+script, markVar+"="+newMark(t), "REAP_TEST_FILE="+file).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -476,15 +484,16 @@ func TestEndAll(t *testing.T) {
 	if gone(outside[0]) {
 		t.Error("a process of another run was ended")
 	}
-	reap.EndMarked(reap.Marker{Name: markVar, Value: t.Name() + "-other"}, 0, patience)
+	reap.EndMarked(reap.Marker{Name: markVar, Value: other}, 0, patience)
 }
 
 // TestSweepByMarker is how it is done where orphans are not adopted.
 func TestSweepByMarker(t *testing.T) {
 	t.Parallel()
-	pids := abandoned(t, t.Name(), `setsid sh -c 'echo $$ >> $P; env -i P="$P" sh -c "echo \$\$ >> \$P; exec sleep 300"; :' & echo $$ >> $P; wait`, 3)
-	others := bystanders(t, t.Name())
-	ended, left := new(reap.Sweeper).Sweep(reap.Marker{Name: markVar, Value: t.Name()}, patience)
+	mark := newMark(t)
+	pids := abandoned(t, mark, `setsid sh -c 'echo $$ >> $P; env -i P="$P" sh -c "echo \$\$ >> \$P; exec sleep 300"; :' & echo $$ >> $P; wait`, 3)
+	others := bystanders(t, mark)
+	ended, left := new(reap.Sweeper).Sweep(reap.Marker{Name: markVar, Value: mark}, patience)
 	if ended != 3 || left != nil {
 		t.Errorf("%d ended and %v are left, want 3 and none", ended, left)
 	}
@@ -514,7 +523,7 @@ func printMarked() int {
 // own environment.
 func TestMarkedLeavesUsOut(t *testing.T) {
 	t.Parallel()
-	out, err := self("marked", markVar+"="+t.Name()).Output()
+	out, err := self("marked", markVar+"="+newMark(t)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (s *session) actMore(verb, rest string, fields []string) {
 		if err != nil {
 			cost = 0
 		}
-		s.next = usage{int64(number(at(fields, 0), 0)), int64(number(at(fields, 1), 0)), cost}
+		s.costs(usage{int64(number(at(fields, 0), 0)), int64(number(at(fields, 1), 0)), cost})
 	case "retry":
 		for i := range number(at(fields, 2), 1) {
 			s.emit(map[string]any{
@@ -90,7 +90,9 @@ func (s *session) actMore(verb, rest string, fields []string) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	case "report":
+		s.mu.Lock()
 		s.report = rest
+		s.mu.Unlock()
 	case "wake":
 		s.emitInit()
 		s.say("woken")
@@ -120,7 +122,7 @@ func (s *session) apiError(status int, kind string) {
 		"id": "msg_error", "role": "assistant",
 		"model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": text}},
 	}})
-	s.next = usage{}
+	s.costs(usage{})
 	s.resultWith(map[string]any{"subtype": "success", "is_error": true, "api_error_status": status, "result": text, "terminal_reason": "api_error"})
 }
 

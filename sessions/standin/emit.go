@@ -31,6 +31,12 @@ func (u usage) byModel() map[string]any {
 // emit prints one event and notes it in the transcript. Nothing is printed
 // after the end of the session.
 func (s *session) emit(event map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emitLocked(event)
+}
+
+func (s *session) emitLocked(event map[string]any) {
 	if _, ok := event["session_id"]; !ok {
 		event["session_id"] = s.id
 	}
@@ -40,12 +46,16 @@ func (s *session) emit(event map[string]any) {
 		fmt.Fprintln(s.Stderr, "Error:", err)
 		return
 	}
-	s.printLine(string(data))
+	s.printLocked(string(data))
 }
 
 func (s *session) printLine(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.printLocked(line)
+}
+
+func (s *session) printLocked(line string) {
 	if s.ended {
 		return
 	}
@@ -123,6 +133,8 @@ func (s *session) toolResult(parent, id, text string, isError bool) {
 }
 
 func (s *session) toolUse(name string, input map[string]any) (id string, block map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.tools++
 	id = fmt.Sprintf("toolu_%s_%d", uuid.NewString()[:8], s.tools)
 	return id, map[string]any{"type": "tool_use", "id": id, "name": name, "input": input}
@@ -140,6 +152,21 @@ func (s *session) result(subtype, text string) {
 // resultWith prints a result with the usage of the turn and of the whole
 // conversation, as the newer versions of the CLI do.
 func (s *session) resultWith(r map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.resultLocked(r)
+	}
+}
+
+// costs sets what the next result costs.
+func (s *session) costs(u usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = u
+}
+
+func (s *session) resultLocked(r map[string]any) {
 	s.turn = s.next
 	s.spent = s.spent.add(s.turn)
 	s.note(map[string]any{"type": "cost-state", "spent": s.spent})
@@ -157,5 +184,5 @@ func (s *session) resultWith(r map[string]any) {
 		e[k] = v
 	}
 	s.results++
-	s.emit(e)
+	s.emitLocked(e)
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -29,24 +30,25 @@ type Process struct {
 // session is one process of the stand-in at work.
 type session struct {
 	Process
-	id       string
-	resumed  bool
-	prompt   string // both together
-	argument string // prompt behind --
-	stdin    string // prompt on stdin
-	settings string
-	perm     string
-	mu       sync.Mutex // guards out and ended
-	out      *bufio.Writer
-	ended    bool
-	tools    int
-	spent    usage // of the whole conversation
-	turn     usage // since the last result
-	next     usage // what the next result costs
-	report   string
-	answer   string // of the next result; empty for a short one
-	results  int
-	running  registry
+	id           string
+	resumed      bool
+	prompt       string // both together
+	argument     string // prompt behind --
+	stdin        string // prompt on stdin
+	settings     string
+	perm         string
+	interrupting atomic.Bool
+	mu           sync.Mutex // guards what follows
+	out          *bufio.Writer
+	ended        bool
+	tools        int
+	spent        usage // of the whole conversation
+	turn         usage // since the last result
+	next         usage // what the next result costs
+	report       string
+	answer       string // of the next result; empty for a short one
+	results      int
+	running      registry
 }
 
 // Main runs the stand-in and returns its exit status.
@@ -69,12 +71,27 @@ func Main(p Process) int {
 	}
 	s.watchSignals(script)
 	s.emitInit()
+	return s.play(script)
+}
+
+// play does the script. A process that is being interrupted ends as the interrupt
+// wants and not as the script does.
+func (s *session) play(script []string) (code int) {
+	defer func() {
+		if s.interrupting.Load() {
+			select {}
+		}
+	}()
 	for _, line := range script {
-		if code, over := s.act(line); over {
+		code, over := s.act(line)
+		if over || s.interrupting.Load() {
 			return code
 		}
 	}
-	if s.results == 0 {
+	s.mu.Lock()
+	silent := s.results == 0
+	s.mu.Unlock()
+	if silent {
 		s.result("success", orElse(s.answer, "done"))
 	}
 	return 0
@@ -242,15 +259,16 @@ func (s *session) watchSignals(script []string) {
 // interrupted prints what the real one prints when it is interrupted, and ends
 // the tools it started.
 func (s *session) interrupted() {
+	s.interrupting.Store(true)
 	s.running.kill()
-	s.emit(map[string]any{"type": "user", "message": map[string]any{
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emitLocked(map[string]any{"type": "user", "message": map[string]any{
 		"role":    "user",
 		"content": []any{map[string]any{"type": "text", "text": "[Request interrupted by user]"}},
 	}})
-	s.resultWith(map[string]any{"subtype": "error_during_execution", "is_error": true, "terminal_reason": "aborted_streaming"})
-	s.mu.Lock()
+	s.resultLocked(map[string]any{"subtype": "error_during_execution", "is_error": true, "terminal_reason": "aborted_streaming"})
 	s.ended = true
-	s.mu.Unlock()
 }
 
 func loadSpent(name string) usage {

@@ -16,12 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"autopilot/sessions/outcome"
+	"autopilot/sessions/reap"
 	"autopilot/sessions/standin"
 	"autopilot/sessions/stream"
 )
 
 const (
 	partVar  = "STANDIN_TEST_PART"
+	dirVar   = "STANDIN_TEST_DIR" // marks what a test has started
 	patience = 30 * time.Second
 )
 
@@ -45,6 +47,7 @@ type cli struct {
 func newCLI(t *testing.T, script string) cli {
 	t.Helper()
 	c := cli{t, t.TempDir()}
+	t.Cleanup(func() { reap.EndMarked(reap.Marker{Name: dirVar, Value: c.dir}, 0, patience) })
 	c.write("script", strings.ReplaceAll(script, "$D", c.dir))
 	return c
 }
@@ -72,7 +75,7 @@ func (c cli) command(stdin string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), partVar+"=claude", "HOME="+c.dir, "CLAUDE_CONFIG_DIR=", "STANDIN_SCRIPT="+filepath.Join(c.dir, "script"), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), partVar+"=claude", "HOME="+c.dir, "CLAUDE_CONFIG_DIR=", dirVar+"="+c.dir, "STANDIN_SCRIPT="+filepath.Join(c.dir, "script"), "GORACE=atexit_sleep_ms=0")
 	cmd.Stdin = strings.NewReader(stdin)
 	return cmd
 }
@@ -275,7 +278,7 @@ func TestSignals(t *testing.T) {
 		results int
 	}{
 		{"mark $D/marks\nhang", syscall.SIGINT, outcome.Cancelled, 0, 1},
-		{"mark $D/marks\nbash sleep 300", syscall.SIGINT, outcome.Cancelled, 0, 1},
+		{"bash echo x > $D/marks; sleep 300", syscall.SIGINT, outcome.Cancelled, 0, 1},
 		{"mark $D/marks\nhang", syscall.SIGTERM, outcome.Crashed, 143, 0},
 		{"mark $D/marks\nhang", syscall.SIGHUP, outcome.Crashed, 129, 0},
 		{"ignore TERM HUP\nmark $D/marks\nhang", syscall.SIGINT, outcome.Cancelled, 0, 1},

@@ -66,7 +66,7 @@ func ExitCodes() [][2]string {
 		{"5", "resources: the machine is overloaded"},
 		{"6", "budget spent: tokens or cost"},
 		{"7", "another supervisor holds this project"},
-		{"129, 130, 143", "hung up, interrupted or terminated by a signal"},
+		{"129, 130, 137, 143", "hung up, interrupted, killed or terminated by a signal"},
 	}
 }
 

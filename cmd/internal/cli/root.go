@@ -26,7 +26,7 @@ func rootLong() string {
 	var b strings.Builder
 	b.WriteString(rootIntro)
 	for _, c := range ExitCodes() {
-		fmt.Fprintf(&b, "  %-14s %s\n", c[0], c[1])
+		fmt.Fprintf(&b, "  %-19s %s\n", c[0], c[1])
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -152,7 +152,11 @@ func TestE2ESupervisorIsKilled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, claude string) {
-				l := newLab(t, claude, working(bash("(setsid sleep 301 &); "+longCommand)))
+				command := "(setsid sleep 301 &); " + longCommand
+				if !c.guard || !c.supervise {
+					command = "(env -i setsid sleep 301 &); " + command // found only as a child
+				}
+				l := newLab(t, claude, working(bash("%s", command)))
 				s := l.inBashForAWhile()
 				requests, supervisor := len(l.api.Requests()), l.supervisor()
 				if c.guard {

@@ -88,7 +88,7 @@ func newPlace(t *testing.T, script string) *place {
 	p.spec = sessions.Spec{
 		ID: sessions.ID(uuid.NewString()), RunID: "main-2026-09-01-1200-autopilot", Token: "token-" + t.Name(), Dir: p.top, Repo: r,
 		Folder: filepath.Join(dir, "state", "session"), Claude: filepath.Join(dir, "claude"), Permission: "acceptEdits",
-		Environ:     []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STANDIN_SCRIPT=" + filepath.Join(dir, "script"), "GORACE=atexit_sleep_ms=0"},
+		Environ:     []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STANDIN_SCRIPT=" + filepath.Join(dir, "script"), "GORACE=atexit_sleep_ms=0", "GOCOVERDIR=" + dir},
 		HookCommand: launch.Quote(self) + " hook",
 		Steps:       []sessions.Step{{Prompt: "work"}},
 		Limits: sessions.Limits{

@@ -151,12 +151,18 @@ func Lost(pid int) bool {
 }
 
 // Join is called by the supervisor. It returns the token of its run and a channel
-// that is closed when the guard is gone. It reports false in a process that is not
-// guarded, which then has to start itself again under a guard.
+// that is closed when the guard is gone, which it may be already. It reports false
+// in a process that was not started by a guard, which then has to start itself
+// again under one.
 func Join(getenv func(string) string) (token string, gone <-chan struct{}, ok bool) {
 	token, pid, ok := strings.Cut(getenv(Var), ":")
-	if !ok || pid != strconv.Itoa(os.Getppid()) {
+	if !ok {
 		return "", nil, false
+	}
+	if pid != strconv.Itoa(os.Getppid()) {
+		orphaned := make(chan struct{})
+		close(orphaned) // the guard died before its supervisor was up
+		return token, orphaned, true
 	}
 	syscall.CloseOnExec(pipeFD)
 	end := os.NewFile(pipeFD, "guard")

@@ -51,8 +51,11 @@ func beSupervisor() int {
 	if !ok || token != os.Getenv(markerVar) {
 		return 98
 	}
-	if _, _, again := guard.Join(func(string) string { return "token:1" }); again {
+	if _, orphaned, ok := guard.Join(func(string) string { return "token:1" }); !ok || !closed(orphaned) {
 		return 97
+	}
+	if _, _, ok := guard.Join(func(string) string { return "" }); ok || closed(gone) {
+		return 94
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -74,6 +77,15 @@ func beSupervisor() int {
 		_ = os.WriteFile(filepath.Join(dir, "gone"), nil, 0o600)
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		return 8
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

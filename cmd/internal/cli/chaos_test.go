@@ -140,11 +140,13 @@ func (c *chaos) kill(i, guard int) {
 	if i%5 == 3 {
 		return
 	}
-	kids := table.Children(guard)
-	for _, p := range kids {
-		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+	killed := false
+	for _, p := range table.Children(guard) {
+		if p.Comm == "autopilot" && !p.Dead() {
+			killed = syscall.Kill(p.PID, syscall.SIGKILL) == nil
+		}
 	}
-	if len(kids) == 0 { // there was no supervisor yet
+	if !killed { // there was no supervisor yet, at most the guard's git
 		_ = syscall.Kill(guard, syscall.SIGKILL)
 	}
 }

@@ -70,7 +70,15 @@ it at once. 'autopilot stop' lets the current session finish.`,
 		if !guarded {
 			return startGuarded(c.Context(), std, j, f)
 		}
+		select {
+		case <-gone:
+			return silent(128 + int(syscall.SIGTERM)) // nothing was begun
+		default:
+		}
 		std.Environ = guard.Clean(std.Environ)
+		if err := os.Unsetenv(guard.Var); err != nil {
+			return err
+		}
 		return start(c.Context(), std, j, runSetup{flags: f, token: token, guardGone: gone})
 	}
 	return c

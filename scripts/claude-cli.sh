@@ -28,6 +28,14 @@ case $version in
 esac
 [ -n "$2" ] || usage
 mkdir -p -- "$2" || die "cannot make the folder $2"
+# node brings certificates of its own and does not look at the system's, where a proxy's or a company's may be.
+for bundle in "${NODE_EXTRA_CA_CERTS:-}" "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt; do
+	if [ -n "$bundle" ] && [ -r "$bundle" ]; then
+		NODE_EXTRA_CA_CERTS=$bundle
+		export NODE_EXTRA_CA_CERTS
+		break
+	fi
+done
 dir=$(CDPATH='' cd -- "$2" && pwd -P) || die "cannot enter the folder $2"
 target=$dir/$version
 

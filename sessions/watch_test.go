@@ -271,11 +271,18 @@ bash while [ ! -s $D/stop ]; do sleep 0.01; done`)
 // TestCrash is a process that dies without a word.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	for script, signal := range map[string]string{"write a.txt x\ncrash": "SIGKILL", "write a.txt x\nexit 3": "", "write a.txt x\nexit 0": ""} {
-		p := newPlace(t, script)
+	for _, c := range []struct {
+		script, signal string
+		want           outcome.Ending
+	}{
+		{"write a.txt x\ncrash", "SIGKILL", outcome.Crashed},
+		{"write a.txt x\nexit 3", "", outcome.Crashed},
+		{"write a.txt x\nexit 0", "", outcome.Cancelled},
+	} {
+		p := newPlace(t, c.script)
 		res := p.run(t.Context())
-		if res.Ending != outcome.Crashed || res.Signal != signal || len(res.Files) != 1 || res.ToolUses != 1 {
-			t.Errorf("%q: got %+v", script, res)
+		if res.Ending != c.want || res.Signal != c.signal || len(res.Files) != 1 || res.ToolUses != 1 {
+			t.Errorf("%q: got %+v", c.script, res)
 		}
 	}
 }

@@ -115,6 +115,10 @@ func withoutResult(f Facts, x Exit) End {
 		return end(Crashed, "killed by %s without a result", x.Signal)
 	case !f.Init && x.Code != 0:
 		return end(Failed, "did not start, exit status %d", x.Code)
+	case f.Init && x.Code == 0:
+		// On a pty nothing gets lost; an interrupt that comes before the API has
+		// begun to answer is what ends the CLI like this.
+		return end(Cancelled, "interrupted from outside (exit status 0 without a result)")
 	default:
 		return end(Crashed, "exit status %d without a result", x.Code)
 	}

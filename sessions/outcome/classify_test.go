@@ -126,7 +126,7 @@ func TestClassifyResults(t *testing.T) {
 		},
 		{"flag error", run{exit: outcome.Exit{Code: failed1}}, outcome.Failed, "did not start, exit status 1"},
 		{"exit 0 without output", run{}, outcome.Crashed, "exit status 0 without a result"},
-		{"exit 0 without a result", run{lines: initLine}, outcome.Crashed, "exit status 0 without a result"},
+		{"exit 0 without a result", run{lines: initLine}, outcome.Cancelled, "interrupted from outside (exit status 0 without a result)"},
 		{"exit 1 without a result", run{lines: initLine, exit: outcome.Exit{Code: failed1}}, outcome.Crashed, "exit status 1 without a result"},
 		{"terminated by another", run{lines: initLine, exit: outcome.Exit{Code: 143}}, outcome.Crashed, "143"},
 		{"killed by another", run{lines: initLine, exit: outcome.Exit{Code: -1, Signal: "SIGKILL"}}, outcome.Crashed, "killed by SIGKILL without a result"},

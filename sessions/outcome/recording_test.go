@@ -101,7 +101,7 @@ func recordings() map[string][2]told {
 		"denied":            both(told{Ending: outcome.Completed, Results: 1, Turns: 2, Tools: 1, Denials: 1, Requests: 2}),
 		"hooks":             both(told{Ending: outcome.NoWork, Results: 1, Turns: 2, Requests: 2}),
 		"interrupt-tool":    both(told{Ending: outcome.Cancelled, Results: 1, Turns: 3, Tools: 1, Requests: 1}),
-		"interrupt-request": both(told{Ending: outcome.Crashed}),
+		"interrupt-request": both(told{Ending: outcome.Cancelled}),
 		"limit":             both(told{Ending: outcome.Limited, Results: 1, Turns: 1}),
 		"long-tool":         both(told{Ending: outcome.Completed, Results: 1, Turns: 2, Tools: 1, Requests: 2}),
 		"max-turns":         both(told{Ending: outcome.Failed, Results: 1, Turns: 3, Tools: 2, Requests: 2}),

@@ -150,7 +150,7 @@ func TestEndings(t *testing.T) {
 		{"api-error 400 billing_error", outcome.Credit, 1},
 		{"api-error 400 invalid_request", outcome.Failed, 1},
 		{"crash", outcome.Crashed, -1},
-		{"exit 0", outcome.Crashed, 0},
+		{"exit 0", outcome.Cancelled, 0},
 		{"exit 7", outcome.Crashed, 7},
 		{"refuse no", outcome.Failed, 1},
 	}

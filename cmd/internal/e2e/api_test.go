@@ -42,7 +42,7 @@ func TestE2EUsageLimitIsWaitedFor(t *testing.T) {
 				return bash("echo hello > part%d.txt", sessionNumber(r))
 			case sessionNumber(r) == 1 && !resumed(r):
 				now := time.Now()
-				return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(6 * time.Second), Utilization: 1}, now)
+				return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(5 * time.Second), Utilization: 1}, now)
 			default:
 				return reportMore("a part")
 			}
@@ -118,7 +118,7 @@ func TestE2EUsageLimitDuringASubAgent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		limit := func() messagesapi.Reply {
 			now := time.Now()
-			return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(3 * time.Second), Utilization: 1}, now)
+			return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(2 * time.Second), Utilization: 1}, now)
 		}
 		var over atomic.Bool
 		l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {

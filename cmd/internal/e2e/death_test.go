@@ -129,9 +129,9 @@ func (l *lab) status() status {
 }
 
 // inBashForAWhile is inBash, until what the session has used is on disk.
-func (l *lab) inBashForAWhile() *started {
+func (l *lab) inBashForAWhile(args ...string) *started {
 	l.t.Helper()
-	s := l.inBash("--probe-interval", "1s")
+	s := l.inBash(append([]string{"--probe-interval", "1s"}, args...)...)
 	eventually(l.t, "what the session has used is on disk", func() bool {
 		var so sessions.Result
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(l.stateFile("settings.json")), "progress.json"))
@@ -144,11 +144,13 @@ func TestE2ESupervisorIsKilled(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		guard, supervise bool // which of the two is killed
+		start            func(*lab, ...string) *started
 		cause, ending    string
+		tokens           int64
 	}{
-		{"supervisor", false, true, "killed", "crashed"},
-		{"guard", true, false, "user-abort", "cancelled"},
-		{"both", true, true, "killed", "crashed"},
+		{"supervisor", false, true, (*lab).inBashForAWhile, "killed", "crashed", 120},
+		{"guard", true, false, (*lab).inBash, "user-abort", "cancelled", 120},
+		{"both", true, true, (*lab).inBash, "killed", "crashed", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, claude string) {
@@ -157,7 +159,7 @@ func TestE2ESupervisorIsKilled(t *testing.T) {
 					command = "(env -i setsid sleep 301 &); " + command // found only as a child
 				}
 				l := newLab(t, claude, working(bash("%s", command)))
-				s := l.inBashForAWhile()
+				s := c.start(l)
 				requests, supervisor := len(l.api.Requests()), l.supervisor()
 				if c.guard {
 					s.signal(syscall.SIGKILL)
@@ -177,7 +179,7 @@ func TestE2ESupervisorIsKilled(t *testing.T) {
 				if v.Running || v.Record == nil || v.Record.ExitCause != c.cause {
 					t.Errorf("status = %+v, want that the run ended as %s", v, c.cause)
 				}
-				if r.ExitCause != c.cause || endingsOf(r) != c.ending || r.IterationsCompleted != 0 || r.TotalTokensUsed != 120 {
+				if r.ExitCause != c.cause || endingsOf(r) != c.ending || r.IterationsCompleted != 0 || r.TotalTokensUsed != c.tokens {
 					t.Errorf("run record = %+v", r)
 				}
 				if rec.Recovered != c.supervise || rec.AutopilotRunID != r.AutopilotRunID || rec.SessionID != r.Sessions[0] || rec.Ending != c.ending {

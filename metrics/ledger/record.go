@@ -124,6 +124,13 @@ type Run struct {
 	WaitedSeconds int64    `json:"waited_seconds"`
 	Version       string   `json:"autopilot_version"`
 	ClaudeVersion string   `json:"claude_version,omitempty"`
+
+	Mode        string       `json:"mode,omitempty"`
+	ResumedFrom string       `json:"resumed_from,omitempty"` // the run that this one continues
+	Goals       []Goal       `json:"goals,omitempty"`
+	Reflections *Reflections `json:"reflections,omitempty"`
+	Forecast    *Forecast    `json:"forecast,omitempty"`
+	Termination *Termination `json:"termination,omitempty"`
 }
 
 // Agents counts the sub-agents of a session by how they ended.

@@ -8,6 +8,9 @@ import (
 	"sync"
 )
 
+// Redacted stands for what looked like a secret.
+const Redacted = "[redacted]"
+
 // secrets matches tokens by their published prefixes, and values that follow a
 // telling name.
 var secrets = sync.OnceValue(func() *regexp.Regexp {
@@ -25,7 +28,7 @@ func Redact(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		if suspicious(line) {
-			line = secrets().ReplaceAllString(line, "[redacted]")
+			line = secrets().ReplaceAllString(line, Redacted)
 		}
 		b.WriteString(line)
 	}

@@ -111,7 +111,10 @@ func newSession(spec Spec, beat func(Progress)) *session {
 	if c := spec.Continue; c != nil && c.tally != nil {
 		s.tally, s.res = c.tally, *c
 	} else {
-		s.res = Result{ID: spec.ID, RunID: spec.RunID, StartedAt: time.Now()}
+		s.res = Result{ID: spec.ID, Continued: spec.ConversationID, RunID: spec.RunID, StartedAt: time.Now()}
+		if c != nil {
+			s.res.Opened, s.res.NextStep = c.Opened, c.NextStep
+		}
 	}
 	s.res.tally = s.tally
 	if s.Kill == nil {
@@ -120,10 +123,14 @@ func newSession(spec Spec, beat func(Progress)) *session {
 	return s
 }
 
-// prepare writes the session's folder: the settings with our hook and the cap.
+// prepare writes the session's folder: the settings with our hook and the cap. A
+// session without tools needs neither.
 func (s *session) prepare() error {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return fmt.Errorf("make session folder: %w", err)
+	}
+	if s.NoTools {
+		return nil
 	}
 	if _, err := s.cap.Set(s.Cap); err != nil {
 		return err
@@ -141,7 +148,7 @@ func (s *session) prepare() error {
 }
 
 func (s *session) stateBefore(ctx context.Context) {
-	if s.res.before != nil {
+	if s.res.before != nil || s.Repo == (repo.Repo{}) {
 		return
 	}
 	if p := s.Previous; p != nil && p.after != nil && time.Since(p.EndedAt) < freshState {
@@ -177,10 +184,10 @@ func (s *session) steps(ctx context.Context) error {
 
 func (s *session) exit(e ptyrun.Exit, f outcome.Facts) outcome.Exit {
 	s.res.ExitCode, s.res.Signal = e.Code, e.Signal
-	x := outcome.Exit{Code: e.Code, Signal: e.Signal, Stop: s.stop, Changed: len(s.res.Files)+len(s.res.Commits) > 0}
+	x := outcome.Exit{Code: e.Code, Signal: e.Signal, Stop: s.stop, Changed: s.res.Effect(), Asked: s.NoTools}
 	if len(f.Report) > 0 {
 		if r, err := prompt.ParseReport(f.Report); err == nil {
-			x.Asked = r.NeedsPerson != ""
+			x.Asked = x.Asked || r.NeedsPerson != ""
 		}
 	}
 	return x
@@ -226,14 +233,22 @@ func (s *session) process(ctx context.Context, step Step) (ptyrun.Exit, error) {
 	p.Drain(drainTime)
 	_ = dec.Close()
 	s.handleNotices()
-	if err := s.cap.ReleaseAll(); err != nil {
-		s.note(true, "the agent cap could not be updated: %v", err)
-	}
+	s.releaseAll()
 	if len(left) > 0 {
 		s.note(true, "processes %v of the session could not be ended", left)
 	}
 	s.res.Opened = s.res.Opened || s.tally.Facts().Init
 	return p.Exit(), nil
+}
+
+// releaseAll gives back what the process's sub-agents held of the cap.
+func (s *session) releaseAll() {
+	if s.NoTools {
+		return
+	}
+	if err := s.cap.ReleaseAll(); err != nil {
+		s.note(true, "the agent cap could not be updated: %v", err)
+	}
 }
 
 func (s *session) command(step Step, stderr *os.File) ptyrun.Command {
@@ -242,13 +257,17 @@ func (s *session) command(step Step, stderr *os.File) ptyrun.Command {
 	if s.Continue != nil && s.res.Processes == s.Continue.Processes && s.res.Opened && s.ContinuePrompt != "" {
 		text, asArgument = s.ContinuePrompt, false
 	}
-	capNow := s.Cap.Cap
+	capNow, system := s.Cap.Cap, prompt.System(s.Cap.Cap)+s.Notice
+	if s.NoTools {
+		capNow, system = 0, s.System
+	}
 	args, stdin := launch.Args(launch.Options{
-		SessionID: string(s.ID), Resume: s.res.Opened, Prompt: text, AsArgument: asArgument,
-		SystemPrompt: prompt.System(capNow), Settings: filepath.Join(s.Folder, settingsName), Schema: s.Schema,
+		SessionID: string(s.Conversation()), Resume: s.res.Opened, Prompt: text, AsArgument: asArgument,
+		SystemPrompt: system, Settings: filepath.Join(s.Folder, settingsName), Schema: s.Schema,
 		Model: s.Model, Permission: s.Permission, AllowedTools: s.Tools, MaxBudgetUSD: s.budgetLeft(), Extra: s.Extra,
+		NoTools: s.NoTools,
 	})
-	env, _ := launch.Env(s.Environ, launch.Identity{RunID: s.RunID, Token: s.Token, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey})
+	env, _ := launch.Env(s.Environ, launch.Identity{RunID: s.RunID, Token: s.Token, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey, NoTools: s.NoTools})
 	return ptyrun.Command{Path: s.Claude, Args: args, Dir: s.Dir, Env: env, Stdin: stdin, Stderr: stderr}
 }
 
@@ -342,6 +361,7 @@ func (s *session) settle() {
 	s.res.EndedAt = time.Now()
 	s.res.Version, s.res.Model = orKeep(f.Version, s.res.Version), orKeep(f.Model, s.res.Model)
 	s.res.Agents, s.res.Usage, s.res.ToolUses = f.Agents, f.Usage, f.ToolUses
+	s.res.Calls, s.res.Tools = s.tally.Calls()
 	s.res.Retries, s.res.Denials, s.res.Report = f.Retries, f.Denials, logs.RedactJSON(f.Report)
 	if caps, err := s.cap.Load(); err == nil {
 		s.res.Caps = caps
@@ -368,7 +388,7 @@ func (s *session) keepAnswer(text string, cut bool) {
 		end--
 	}
 	s.res.Answer = text[:end]
-	if err := os.WriteFile(filepath.Join(s.Folder, answerName), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(AnswerPath(s.Folder), []byte(text), 0o600); err != nil {
 		s.note(true, "the answer could not be kept: %v", err)
 	}
 }

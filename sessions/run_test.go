@@ -44,13 +44,22 @@ result`)
 		ID: p.spec.ID, RunID: p.spec.RunID, Ending: outcome.Completed, Processes: 1, Version: standin.Version, Model: "claude-standin-1",
 		Agents: outcome.Agents{Complete: 2}, Files: []string{"a.txt", "b.txt"}, Measured: true, Branch: "main",
 		Usage: outcome.Usage{Input: 1000, Output: 200, CostUSD: 0.05}, ToolUses: 5, Retries: 2, Report: []byte(report),
+		Calls: []outcome.Call{
+			{Tool: "Write", Brief: "a.txt"},
+			{Tool: "Bash", Brief: "git add -A && git -c user.name=standin -c user.email=standin@example.org -c commit.gpgsign=false commit -q -m 'first'"},
+			{Tool: "Write", Brief: "b.txt"},
+			{Tool: "Agent", Brief: "part 0"},
+			{Tool: "Agent", Brief: "part 1"},
+		},
+		Tools:  map[string]int{"Agent": 2, "Bash": 1, "Write": 2},
 		Answer: "done", AnswerLen: 4, NextStep: 1, Opened: true,
 	}
-	if diff := cmp.Diff(plain(want), plain(res), ignored(), cmpopts.IgnoreFields(sessions.Result{}, "StartedAt", "EndedAt", "Commits", "Caps", "Worked")); diff != "" {
+	if diff := cmp.Diff(plain(want), plain(res), ignored(), cmpopts.IgnoreFields(sessions.Result{}, "StartedAt", "EndedAt", "Commits", "Caps", "Worked"),
+		cmpopts.IgnoreFields(outcome.Call{}, "Same")); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
-	if len(res.Commits) != 1 || len(res.Commits[0]) != 40 {
-		t.Errorf("commits %v, want one", res.Commits)
+	if len(res.Commits) != 1 || len(res.Commits[0]) != 40 || !res.Effect() {
+		t.Errorf("commits %v, want one, and an effect", res.Commits)
 	}
 	if c := res.Caps; c.Cap != 4 || c.Allowed != 2 || len(c.Refused) != 0 || len(c.Changes) != 1 || len(c.Active) != 0 {
 		t.Errorf("caps %+v, want two sub-agents that were allowed and have ended", c)

@@ -32,11 +32,16 @@ type Limits struct {
 
 // Spec says what to run.
 type Spec struct {
-	ID     ID
-	RunID  string
-	Token  string // of the run, unique on this machine
-	Dir    string // the project; working directory of the session
-	Folder string // the session's own state folder
+	ID ID
+	// ConversationID is the conversation that the session continues, when another
+	// session has opened it. Empty means that the session opens its own, with ID.
+	ConversationID ID
+	RunID          string
+	Token          string // of the run, unique on this machine
+	Dir            string // the project; working directory of the session
+	Folder         string // the session's own state folder
+	// Repo is asked what the session changed. Zero asks nobody, and the result says
+	// that changes were not measured.
 	Repo   repo.Repo
 	Ignore []string // paths whose changes are not the session's work
 
@@ -51,12 +56,21 @@ type Spec struct {
 	BudgetUSD   float64 // what is left for this session; 0 is no limit
 	HookCommand string  // shell command of our hook, without the path of the cap file
 
+	// NoTools makes a session that answers one prompt and does nothing else; an
+	// answer is then all its work. Permission, Tools, Extra, HookCommand and Cap do
+	// not count, and it cannot be continued.
+	NoTools bool
+	System  string // without tools: the system prompt, in place of the CLI's own
+
 	Steps []Step
 	// Satisfied reports, after a step, whether the remaining steps are not
 	// needed, because the session's record is there already. Nil means never.
 	Satisfied func() bool
+	// Notice is added to the system prompt.
+	Notice string
 	// Continue is the result of a session that is to be continued after a wait,
-	// or nil to open a conversation.
+	// or nil to open a conversation. Of one that another run had begun, only
+	// Opened and NextStep are wanted.
 	Continue *Result
 	// Previous is the session of the same run that has just ended, or nil: what
 	// git said at its end need not be asked again.
@@ -87,9 +101,18 @@ type Progress struct {
 	StepsAll int
 }
 
+// Conversation is the conversation of the session.
+func (s Spec) Conversation() ID {
+	if s.ConversationID != "" {
+		return s.ConversationID
+	}
+	return s.ID
+}
+
 // Result is what a session did and how it ended.
 type Result struct {
 	ID        ID              `json:"id"`
+	Continued ID              `json:"continued,omitempty"` // the conversation, when another session had opened it
 	RunID     string          `json:"run_id"`
 	Ending    outcome.Ending  `json:"ending"`
 	Cause     string          `json:"cause"`
@@ -111,10 +134,12 @@ type Result struct {
 	Branch    string          `json:"branch,omitempty"`
 	Usage     outcome.Usage   `json:"usage"`
 	ToolUses  int             `json:"tool_uses"`
+	Calls     []outcome.Call  `json:"calls,omitempty"` // the last ones, oldest first
+	Tools     map[string]int  `json:"tools,omitempty"` // calls of the whole session by tool
 	Retries   int             `json:"retries"`
 	Denials   int             `json:"denials"`
 	Report    json.RawMessage `json:"report,omitempty"`
-	Answer    string          `json:"answer,omitempty"` // the beginning of the last answer
+	Answer    string          `json:"answer,omitempty"` // the beginning of the last answer; AnswerPath has a longer one
 	AnswerLen int             `json:"answer_bytes"`
 	AnswerCut bool            `json:"answer_cut,omitempty"` // it was longer than is kept of one
 	Swept     int             `json:"processes_swept"`      // left behind by the session and ended
@@ -127,8 +152,24 @@ type Result struct {
 	tally  *outcome.Tally
 }
 
+// Conversation is the conversation of the session.
+func (r Result) Conversation() ID {
+	if r.Continued != "" {
+		return r.Continued
+	}
+	return r.ID
+}
+
 // Duration is the wall-clock time of the session, waits included.
 func (r Result) Duration() time.Duration { return r.EndedAt.Sub(r.StartedAt) }
+
+// Effect reports whether the session left anything behind in the repository. What
+// could not be measured is not there.
+func (r Result) Effect() bool { return len(r.Files)+len(r.Commits) > 0 }
+
+// AnswerPath is where the whole of an answer is kept that is longer than a
+// result holds.
+func AnswerPath(folder string) string { return filepath.Join(folder, answerName) }
 
 // File names in the folder of a session.
 const (

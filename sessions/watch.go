@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
@@ -135,12 +134,7 @@ func (s *session) nextLook(now time.Time) time.Duration {
 // transcripts are the files in which the CLI keeps the conversation: its own
 // and the folder of those of its sub-agents.
 func (s *session) transcripts() []string {
-	base := launch.Lookup(s.Environ, "CLAUDE_CONFIG_DIR")
-	if base == "" {
-		base = filepath.Join(launch.Lookup(s.Environ, "HOME"), ".claude")
-	}
-	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(s.Dir, "-")
-	main := filepath.Join(base, "projects", slug, string(s.ID))
+	main := launch.Transcript(s.Environ, s.Dir, string(s.Conversation()))
 	return []string{main + ".jsonl", filepath.Join(main, "subagents")}
 }
 

@@ -7,6 +7,10 @@
 // that the binary stays the one that was tested; start-up failures as events;
 // our hooks through a settings file of the session.
 //
+// A session without tools can only answer. It reads nothing of the repository, its
+// instructions, hooks and servers among it, and is cheap: a request of it has a
+// few per cent of the usual size.
+//
 // What is taken away: the variables that a surrounding Claude Code session
 // leaves behind, and ANTHROPIC_API_KEY unless it was asked for, because a stray
 // key silently bills a whole night.

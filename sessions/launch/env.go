@@ -49,6 +49,11 @@ func nested() []string {
 
 const apiKeyVar = "ANTHROPIC_API_KEY"
 
+// memoryVar keeps the CLI from putting a person's instructions and the memory of
+// the project before the prompt. Any session can write into that memory, so it is
+// no place for what a judge of sessions has to follow.
+const memoryVar = "CLAUDE_CODE_DISABLE_CLAUDE_MDS"
+
 // Identity is what a session's environment says about where it belongs.
 type Identity struct {
 	RunID     string
@@ -56,6 +61,7 @@ type Identity struct {
 	SessionID string
 	Cap       int
 	UseAPIKey bool
+	NoTools   bool // see Options
 }
 
 // Env builds the environment of a session from the supervisor's own. The notes
@@ -66,6 +72,9 @@ func Env(environ []string, id Identity) (env, notes []string) {
 		TokenVar + "=" + id.Token,
 		SessionVar + "=" + id.SessionID,
 		CapVar + "=" + strconv.Itoa(id.Cap),
+	}
+	if id.NoTools {
+		set = append(set, memoryVar+"=1")
 	}
 	for _, v := range Unattended() {
 		if given := Lookup(environ, v.Name); given != "" && v.Name != "TERM" {

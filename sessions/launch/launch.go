@@ -15,7 +15,7 @@ type Options struct {
 	Resume       bool   // continue the conversation instead of opening it
 	Prompt       string
 	AsArgument   bool   // slash commands are only expanded in an argument
-	SystemPrompt string // appended to the CLI's own
+	SystemPrompt string // appended to the CLI's own, or in place of it without tools
 	Settings     string // path of the settings file with our hooks
 	Schema       string // JSON schema of the session's report; empty asks for none
 	Model        string
@@ -23,11 +23,51 @@ type Options struct {
 	AllowedTools []string
 	MaxBudgetUSD float64 // 0 is no limit
 	Extra        []string
+	// NoTools starts a session that can answer and nothing else. Settings,
+	// Permission, AllowedTools, AsArgument and Extra do not count then, and the
+	// session cannot be resumed.
+	NoTools bool
 }
 
 // disallowed are tools that keep a process alive after its work: with nobody
 // there they only cost time.
 func disallowed() []string { return []string{"ScheduleWakeup", "Monitor", "CronCreate"} }
+
+// answerTurns is how often a session without tools may ask the model: words in
+// place of a report, two reports that do not satisfy the schema, and a good one.
+const answerTurns = 4
+
+// withoutTools are the flags of a session that only answers. Of the settings only
+// the person's own are read, because credentials and the address of the API may
+// stand in them; no hook runs and no style of answers is asked for. Nothing of the
+// repository is read, and no tool server is started. The conversation is not kept,
+// so that it does not stand among the person's.
+func withoutTools(o Options) []string {
+	args := []string{
+		"--tools", "", "--strict-mcp-config", "--setting-sources", "user", "--settings", `{"disableAllHooks":true,"outputStyle":"default"}`,
+		"--permission-mode", "dontAsk", "--no-session-persistence", "--max-turns", strconv.Itoa(answerTurns),
+	}
+	if o.SystemPrompt != "" {
+		args = append(args, "--system-prompt", o.SystemPrompt)
+	}
+	if o.Model != "" {
+		args = append(args, "--model", o.Model)
+	}
+	return args
+}
+
+// answer are the flags that bound what comes back.
+func answer(o Options) []string {
+	var args []string
+	if o.Schema != "" {
+		args = append(args, "--json-schema", o.Schema)
+	}
+	if o.MaxBudgetUSD > 0 {
+		// The CLI refuses 0, and that is what less than a millionth would print as.
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(max(o.MaxBudgetUSD, 1e-6), 'f', 6, 64))
+	}
+	return args
+}
 
 // Args builds the arguments of the CLI and what goes to its stdin.
 func Args(o Options) (args []string, stdin string) {
@@ -36,6 +76,13 @@ func Args(o Options) (args []string, stdin string) {
 		args = append(args, "--resume", o.SessionID)
 	} else {
 		args = append(args, "--session-id", o.SessionID)
+	}
+	if o.NoTools {
+		prompt := o.Prompt
+		if strings.HasPrefix(prompt, "/") {
+			prompt = " " + prompt // else it would be a command of the CLI
+		}
+		return slices.Concat(args, withoutTools(o), answer(o)), prompt
 	}
 	if o.Settings != "" {
 		args = append(args, "--settings", o.Settings)
@@ -51,14 +98,7 @@ func Args(o Options) (args []string, stdin string) {
 		args = append(args, "--allowedTools", strings.Join(o.AllowedTools, ","))
 	}
 	args = append(args, "--disallowedTools", strings.Join(disallowed(), ","))
-	if o.Schema != "" {
-		args = append(args, "--json-schema", o.Schema)
-	}
-	if o.MaxBudgetUSD > 0 {
-		// The CLI refuses 0, and that is what less than a millionth would print as.
-		args = append(args, "--max-budget-usd", strconv.FormatFloat(max(o.MaxBudgetUSD, 1e-6), 'f', 6, 64))
-	}
-	args = append(args, o.Extra...)
+	args = slices.Concat(args, answer(o), o.Extra)
 	if o.AsArgument {
 		return append(args, "--", o.Prompt), ""
 	}

@@ -18,6 +18,10 @@ func TestArgs(t *testing.T) {
 	t.Parallel()
 	base := []string{"-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"}
 	const off = "ScheduleWakeup,Monitor,CronCreate"
+	alone := []string{
+		"--tools", "", "--strict-mcp-config", "--setting-sources", "user", "--settings", `{"disableAllHooks":true,"outputStyle":"default"}`,
+		"--permission-mode", "dontAsk", "--no-session-persistence", "--max-turns", "4",
+	}
 	tests := []struct {
 		name  string
 		o     Options
@@ -67,6 +71,18 @@ func TestArgs(t *testing.T) {
 			[]string{"--session-id", id, "--permission-mode", "plan", "--disallowedTools", off, "--add-dir", "/a", "/b", "--", "/go"},
 			"",
 		},
+		{
+			"without tools",
+			Options{SessionID: id, Prompt: "judge it", NoTools: true},
+			append([]string{"--session-id", id}, alone...),
+			"judge it",
+		},
+		{"without tools, everything", Options{
+			SessionID: id, Prompt: "/session judge it", AsArgument: true, SystemPrompt: "you judge", Settings: "/s/settings.json", Schema: `{"type":"object"}`,
+			Model: "opus", Permission: "bypassPermissions", AllowedTools: []string{"Bash"}, MaxBudgetUSD: 1.5, Extra: []string{"--mcp-config", "m.json"}, NoTools: true,
+		}, slices.Concat([]string{"--session-id", id}, alone, []string{
+			"--system-prompt", "you judge", "--model", "opus", "--json-schema", `{"type":"object"}`, "--max-budget-usd", "1.500000",
+		}), " /session judge it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -344,6 +360,24 @@ func TestEnvSaysEachThingOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEnvWithoutTools: no memory is put before the prompt of a judge, whatever a
+// person has set.
+func TestEnvWithoutTools(t *testing.T) {
+	t.Parallel()
+	for _, environ := range [][]string{nil, {"CLAUDE_CODE_DISABLE_CLAUDE_MDS=0"}} {
+		for _, noTools := range []bool{false, true} {
+			want := Lookup(environ, "CLAUDE_CODE_DISABLE_CLAUDE_MDS")
+			if noTools {
+				want = "1"
+			}
+			env, _ := Env(environ, Identity{NoTools: noTools})
+			if got := Lookup(env, "CLAUDE_CODE_DISABLE_CLAUDE_MDS"); got != want {
+				t.Errorf("%q, no tools %v: got %q, want %q", environ, noTools, got, want)
+			}
+		}
+	}
 }
 
 func TestUnattendedSaysWhy(t *testing.T) {

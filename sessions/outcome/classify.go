@@ -73,7 +73,7 @@ type Exit struct {
 	Signal  string
 	Stop    Stop
 	Changed bool // files or commits changed
-	Asked   bool // the report asks for a person, which is work enough
+	Asked   bool // a question to a person in the report, or an answer alone, is work enough
 }
 
 // End is an ending with its cause in words and, for a limit, its reset.

@@ -73,12 +73,13 @@ type Tally struct {
 	pending map[string]time.Time // running tool calls by id
 	edits   map[string]edit      // edits whose outcome is not known yet, by tool call
 	agents  map[string]*agent    // by tool call
-	open    map[string]Usage     // requests since the last result, by message
-	request string               // message of the request that is being streamed
-	seen    Usage                // share of this process by its results
-	last    Usage                // model usage of the last result of this process
-	exact   bool                 // the CLI prints the share since the last result
-	settled bool                 // what comes now is only the end of a process that lingered
+	calls   callLog
+	open    map[string]Usage // requests since the last result, by message
+	request string           // message of the request that is being streamed
+	seen    Usage            // share of this process by its results
+	last    Usage            // model usage of the last result of this process
+	exact   bool             // the CLI prints the share since the last result
+	settled bool             // what comes now is only the end of a process that lingered
 }
 
 type edit struct{ agent, file string }
@@ -100,6 +101,7 @@ func NewTally() *Tally {
 func (t *Tally) begin() {
 	t.pending, t.edits, t.open = map[string]time.Time{}, map[string]edit{}, map[string]Usage{}
 	t.request, t.seen, t.last, t.exact, t.settled = "", Usage{}, Usage{}, false, false
+	t.calls.forgetIDs()
 	t.f.Result, t.f.AnsweredTurns, t.f.RateLimit, t.f.APIError, t.f.Init = nil, 0, nil, "", false
 }
 
@@ -211,6 +213,7 @@ func (t *Tally) assistant(e stream.Event, n *Notice) {
 		}
 		if b.Name != structuredOutputTool {
 			t.f.ToolUses++
+			t.calls.add(b, e.ParentToolUseID != "")
 		}
 		t.pending[b.ID] = e.At
 		if stream.AgentTool(b.Name) {
@@ -251,6 +254,7 @@ func (t *Tally) user(e stream.Event, n *Notice) {
 			continue
 		}
 		delete(t.pending, b.ToolUseID)
+		t.calls.settle(b.ToolUseID, b.IsError)
 		if ed, ok := t.edits[b.ToolUseID]; ok {
 			delete(t.edits, b.ToolUseID)
 			if !b.IsError {

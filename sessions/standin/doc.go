@@ -44,4 +44,14 @@
 //	refuse TEXT              as the first line: do not start, with TEXT on stderr
 //
 // A section that ends without result, exit or crash prints a success.
+//
+// # Sessions without tools
+//
+// A process that is started with an empty --tools can only answer. It takes its
+// section from the file named by STANDIN_REFLECT_SCRIPT, which has the same form
+// and a count of its own, so that a script of the work does not have to know when
+// a supervisor asks for an opinion. Without that variable its report is an
+// assessment of a goal: not reached, good progress, half of it done, to be
+// continued. The verbs do what they do elsewhere; that such a process runs no
+// tools is up to the script.
 package standin

@@ -65,6 +65,9 @@ func (s *session) printLocked(line string) {
 
 // note appends a line to the transcript.
 func (s *session) note(v any) {
+	if s.forgets {
+		return
+	}
 	name := s.transcript()
 	data, err := json.Marshal(v)
 	if err == nil {
@@ -96,9 +99,13 @@ func (s *session) emitInit() {
 	if err != nil {
 		cwd = "/"
 	}
+	tools := []string{"Task", "Bash", "Edit", "Write"}
+	if s.noTools {
+		tools = []string{"StructuredOutput"}
+	}
 	s.emit(map[string]any{
 		"type": "system", "subtype": "init", "cwd": cwd, "model": model, "permissionMode": s.perm,
-		"tools": []string{"Task", "Bash", "Edit", "Write"}, "mcp_servers": []any{}, "apiKeySource": "none", "claude_code_version": Version,
+		"tools": tools, "mcp_servers": []any{}, "apiKeySource": "none", "claude_code_version": Version,
 	})
 	s.requesting()
 }

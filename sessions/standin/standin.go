@@ -37,6 +37,8 @@ type session struct {
 	stdin        string // prompt on stdin
 	settings     string
 	perm         string
+	noTools      bool // it can only answer
+	forgets      bool // it keeps no transcript
 	interrupting atomic.Bool
 	mu           sync.Mutex // guards what follows
 	out          *bufio.Writer
@@ -57,7 +59,7 @@ func Main(p Process) int {
 	if done, code := s.parse(); done {
 		return code
 	}
-	script, err := loadSection(p.Getenv("STANDIN_SCRIPT"))
+	script, err := s.script()
 	if err != nil {
 		fmt.Fprintln(p.Stderr, "Error:", err)
 		return 1
@@ -72,6 +74,22 @@ func Main(p Process) int {
 	s.watchSignals(script)
 	s.emitInit()
 	return s.play(script)
+}
+
+// assessment is what a session without tools answers when nobody says otherwise.
+const assessment = `{"goalAchieved":"NO","progress":"GOOD","percentComplete":50,"loopDetected":false,` +
+	`"recommendation":"CONTINUE","reasoning":"stand-in","nextSteps":[]}`
+
+// script is the section for this process. Sessions without tools have a script of
+// their own, because a supervisor may put them between the others at any time.
+func (s *session) script() ([]string, error) {
+	if !s.noTools {
+		return loadSection(s.Getenv("STANDIN_SCRIPT"))
+	}
+	if name := s.Getenv("STANDIN_REFLECT_SCRIPT"); name != "" {
+		return loadSection(name)
+	}
+	return []string{"report " + assessment}, nil
 }
 
 // play does the script. A process that is being interrupted ends as the interrupt
@@ -100,15 +118,18 @@ func (s *session) play(script []string) (code int) {
 // parse reads the flags that matter. It reports whether the process is over,
 // as for --version or a usage error.
 func (s *session) parse() (done bool, code int) {
+	tools := "default"
 	values := map[string]*string{
-		"--session-id": &s.id, "--resume": &s.id, "-r": &s.id, "--settings": &s.settings, "--permission-mode": &s.perm,
+		"--session-id": &s.id, "--resume": &s.id, "-r": &s.id, "--settings": &s.settings, "--permission-mode": &s.perm, "--tools": &tools,
 	}
+	defer func() { s.noTools = tools == "" }()
 	for i := 0; i < len(s.Args); i++ {
 		a := s.Args[i]
 		if a == "--version" {
 			fmt.Fprintln(s.Stdout, Version+" (Claude Code)")
 			return true, 0
 		}
+		s.forgets = s.forgets || a == "--no-session-persistence"
 		if a == "--" {
 			s.argument = strings.Join(s.Args[i+1:], " ")
 			break

@@ -361,3 +361,41 @@ func TestTwoAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutTools has sessions that only answer between others.
+func TestWithoutTools(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, "write a.txt one\n---\nwrite b.txt two")
+	c.write("reflect", `report {"n":1}`+"\n---\n"+`report {"n":2}`)
+	answer := func(id string, env ...string) string {
+		cmd := c.command("judge", "-p", "--session-id", id, "--tools", "", "--no-session-persistence", "--max-turns", "4")
+		cmd.Env = append(cmd.Env, env...)
+		var out, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &stderr
+		r := finish(t, cmd.Run(), &out, &stderr)
+		if r.exit.Code != 0 || !strings.Contains(r.stdout, `"tools":["StructuredOutput"]`) {
+			t.Errorf("%s: status %d, %s%s", id, r.exit.Code, r.stdout, r.stderr)
+		}
+		return string(r.facts().Report)
+	}
+	script := "STANDIN_REFLECT_SCRIPT=" + filepath.Join(c.dir, "reflect")
+	if got := answer("r1", script); got != `{"n":1}` {
+		t.Errorf("first answer %s", got)
+	}
+	c.run("work", "-p", "--session-id", "s1", "--tools", "default")
+	if got := answer("r2", script); got != `{"n":2}` {
+		t.Errorf("second answer %s", got)
+	}
+	c.run("work", "-p", "--session-id", "s2")
+	if c.read("a.txt") != "one\n" || c.read("b.txt") != "two\n" {
+		t.Error("answers have used up sections of the work")
+	}
+	const want = `{"goalAchieved":"NO","progress":"GOOD","percentComplete":50,"loopDetected":false,"recommendation":"CONTINUE","reasoning":"stand-in","nextSteps":[]}`
+	if got := answer("r3"); got != want {
+		t.Errorf("without a script: %s", got)
+	}
+	kept, err := filepath.Glob(filepath.Join(c.dir, ".claude", "projects", "*", "*.jsonl"))
+	if err != nil || len(kept) != 2 {
+		t.Errorf("transcripts %v, %v; want those of the work", kept, err)
+	}
+}

@@ -3,13 +3,17 @@
 //
 // # The machine
 //
-//	checking ──clear──▶ selecting ──assigned──▶ running ──ended──▶ recording ──recorded──▶ judging ──clear──▶ checking
-//	   │                   │                     │   ▲                                        │
-//	  hit                 hit                 limited resume                                 hit
-//	   │                   │                     ▼   │                                        │
-//	   │                   │                    waiting ──hit──▶ recording                    │
-//	   ▼                   ▼                                                                  ▼
-//	finishing ◀────────────┴──────────────────────────────────────────────────────────── finishing ──written──▶ finished
+//	checking ──clear──▶ selecting ──assigned──▶ running ──ended──▶ recording ──recorded──▶ judging ──clear──▶ looking ──clear──▶ checking
+//	   │                   │                     │   ▲                │                        │                  │
+//	  hit                 hit                 limited resume          ▲                       hit                hit
+//	   │                   │                     ▼   │                │                        │                  │
+//	   │                   │                    waiting ──hit─────────┘                        │                  │
+//	   ▼                   ▼                                                                   ▼                  ▼
+//	finishing ◀────────────┴───────────────────────────────────────────────────────────────────┴──────────────────┘
+//	   └──written──▶ finished
+//
+// Judging looks at one session, looking at the goal: package pursuit says whether
+// it is reached, whether a person has to be asked, or whether to go on.
 //
 // Every change of state goes through one table. Every decision is a pure
 // function of facts in a package below; this one has the effects.
@@ -21,6 +25,13 @@
 // its folder by the session itself, then the session ledger, then the state; the
 // run's record comes last. Each of the later steps looks first whether it was
 // done, so that repeating it changes nothing.
+//
+// # Continuing a run
+//
+// The state file is the checkpoint of a run: it is written before each session
+// and when the run ends, and Recover brings it up to date after a crash. A run
+// that continues another takes over its goals, counters and budgets, and where
+// its last session was cut off, that conversation.
 //
 // # After a crash
 //

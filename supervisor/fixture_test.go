@@ -22,7 +22,9 @@ import (
 	"autopilot/sessions"
 	"autopilot/sessions/hook"
 	"autopilot/sessions/outcome"
+	"autopilot/supervisor/gate"
 	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/pursuit"
 	"autopilot/supervisor/source"
 )
 
@@ -125,6 +127,8 @@ func (w *world) register() {
 		Probe: green, Run: w.session, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 		Live:          func(s Status) { w.states = append(w.states, s.State); w.at("live " + s.State) },
 		StopRequested: func() string { return "" },
+		Goals:         []pursuit.Goal{{Text: "the goal"}},
+		Pursuit:       pursuit.Options{Check: func(context.Context, []gate.Check) []gate.Result { return nil }},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/pursuit"
 	"autopilot/supervisor/source"
 
 	"github.com/cenkalti/backoff/v5"
@@ -46,8 +47,6 @@ type loop struct {
 	offset     int64 // of the session ledger when the session started
 	used       map[string]bool
 	records    []ledger.Session // that this run has appended
-	past       []prompt.Past
-	costs      []killswitch.Spend
 	wait       *backoff.ExponentialBackOff
 }
 
@@ -73,7 +72,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	steps := map[state]func(context.Context) (event, error){
 		checking: l.check, selecting: l.choose, running: l.run, waiting: l.waitForLimit,
-		recording: l.record, judging: l.judge, finishing: l.finish,
+		recording: l.record, judging: l.judge, looking: l.lookBack, finishing: l.finish,
 	}
 	var failure error
 	for l.state != finished {
@@ -100,8 +99,52 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 // begin takes the first look at the machine and starts the run's record.
 func (l *loop) begin(ctx context.Context) {
 	verdict := string(l.look(ctx, 0).Tier)
+	profile := l.useMode(l.Mode)
 	l.file = newState(l.Options, l.started, verdict)
-	l.Log.Info("run started", "run_id", l.RunID, "source", l.Source.Name(), "tier", verdict)
+	l.file.Pursuit = pursuit.Begin(l.Goals, profile.Interval)
+	l.Log.Info("run started", "run_id", l.RunID, "source", l.Source.Name(), "mode", l.Mode, "tier", verdict)
+	if l.Announce != nil {
+		l.Announce()
+	}
+	if l.Previous != nil {
+		l.carryOn(*l.Previous)
+	}
+	l.recordGoals()
+}
+
+// useMode takes over what a mode stands for.
+func (l *loop) useMode(mode string) Profile {
+	p := Profile{Limits: l.Limits}
+	if l.Profile != nil {
+		p = l.Profile(mode)
+	}
+	l.Limits, l.Mode = p.Limits, mode
+	return p
+}
+
+// changeMode takes over a mode that a person asked for while the run is on.
+func (l *loop) changeMode() {
+	if l.ModeRequested == nil {
+		return
+	}
+	mode := l.ModeRequested()
+	if mode == "" || mode == l.Mode {
+		return
+	}
+	l.Log.Info("the mode is changed", "act", "mode", "from", l.Mode, "to", mode)
+	p := l.useMode(mode)
+	l.file.Mode, l.file.Record.Mode = mode, mode
+	l.file.Record.MaxSessions, l.file.Record.MaxHours = p.Limits.MaxSessions, p.Limits.MaxHours
+	l.file.Pursuit.SetInterval(p.Interval)
+}
+
+// iteration is the number of sessions that are over, those of earlier runs that
+// this one continues included.
+func (l *loop) iteration() int { return l.file.Carried.Iterations + l.file.Iteration }
+
+// active is the wall clock of the run and of those that it continues.
+func (l *loop) active() time.Duration {
+	return l.file.Carried.Active + time.Since(l.started.Round(0))
 }
 
 // look probes the machine, unless that was done a moment ago.
@@ -114,9 +157,11 @@ func (l *loop) look(ctx context.Context, planned int) tier.Judgement {
 
 // check asks the kill-switches whether another session may start.
 func (l *loop) check(ctx context.Context) (event, error) {
+	l.changeMode()
 	j := l.look(ctx, l.AgentsFor(""))
 	facts := killswitch.Before{
-		Completed: l.file.Record.IterationsCompleted, Elapsed: time.Since(l.started.Round(0)), Spent: l.spent(), Mean: l.mean(),
+		Completed: l.file.Carried.Completed + l.file.Record.IterationsCompleted, Sessions: l.iteration(),
+		Elapsed: l.active(), Spent: l.spent(), Mean: l.mean(),
 		Verdict: string(j.Tier), Peers: l.snapshot.Peers,
 	}
 	code := ExitWanted
@@ -144,11 +189,12 @@ func abortWords(ctx context.Context) (string, int) {
 }
 
 func (l *loop) spent() killswitch.Spend {
-	return killswitch.Spend{Tokens: l.file.Record.TotalTokensUsed, CostUSD: l.file.Record.TotalCostUSD}
+	c := l.file.Carried.Spent
+	return killswitch.Spend{Tokens: c.Tokens + l.file.Record.TotalTokensUsed, CostUSD: c.CostUSD + l.file.Record.TotalCostUSD}
 }
 
 func (l *loop) mean() *killswitch.Spend {
-	last := l.costs[max(0, len(l.costs)-meanOf):]
+	last := l.file.Costs[max(0, len(l.file.Costs)-meanOf):]
 	if len(last) == 0 {
 		return nil
 	}
@@ -165,7 +211,7 @@ func (l *loop) mean() *killswitch.Spend {
 // choose asks the source of work for an assignment and checks how sure it is.
 func (l *loop) choose(ctx context.Context) (event, error) {
 	iteration := l.file.Iteration + 1
-	l.assignment = l.Source.Next(source.Request{Iteration: iteration, MaxSessions: l.Limits.MaxSessions, Past: l.past, Now: time.Now()})
+	l.assignment = l.Source.Next(source.Request{Objective: l.objective(), Now: time.Now()})
 	for _, w := range l.assignment.Warnings {
 		l.Log.Warn("signal not usable", "detail", w)
 	}
@@ -205,6 +251,7 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 		started := time.Now()
 		s.Satisfied = func() bool { _, ok := l.find(s.ID, started); return ok }
 	}
+	l.continues(&s)
 	l.spec = s
 	l.file.Iteration = iteration
 	l.file.Current = &Current{
@@ -276,8 +323,8 @@ func (l *loop) live(p sessions.Progress) {
 		p.Cap = l.spec.Cap
 	}
 	st := Status{
-		State: string(l.state), Iteration: l.file.Iteration, Limits: l.Limits, Started: l.started, Mode: l.assignment.Mode,
-		Tier: p.Cap.Tier, Cap: p.Cap.Cap, Spent: l.spent(), Session: p,
+		State: string(l.state), Iteration: l.iteration(), Limits: l.Limits, Started: l.started, Mode: l.assignment.Mode,
+		Tier: p.Cap.Tier, Cap: p.Cap.Cap, Spent: l.spent(), Session: p, Progress: l.file.Pursuit.Progress(),
 	}
 	if l.file.Waiting != nil {
 		st.WaitUntil = l.file.Waiting.Until
@@ -311,27 +358,36 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 			Detail: fmt.Sprintf("the session used up the rest of the budget: cumulative_cost_usd=%.4f, max-cost-usd=%.4f", l.spent().CostUSD, l.Limits.MaxCostUSD),
 		})
 	}
+	if l.facts.Error() == "" {
+		l.file.Errors = 0
+	} else {
+		l.file.Errors++
+	}
+	l.facts.Errors = l.file.Errors
 	if h := killswitch.CheckAfter(l.Limits, l.facts); h != nil {
 		return stopFor(h)
 	}
+	if why := l.facts.Error(); why != "" {
+		l.Log.Warn("the session went wrong; the run goes on", "detail", why, "errors_in_row", l.file.Errors, "max", l.Limits.MaxErrors)
+	}
 	if rep := l.report(); rep != nil && rep.NeedsPerson != "" {
-		return &stopping{cause: CausePerson, detail: rep.NeedsPerson, code: ExitPerson}
-	} else if rep != nil && rep.SaysDone() {
-		return &stopping{cause: CauseWorkDone, detail: "the session reports that nothing is left to do", code: ExitWanted}
+		l.askedBySession(rep.NeedsPerson)
 	}
 	return nil
 }
 
 // report is what the session said about itself, or nil.
-func (l *loop) report() *prompt.Report {
-	if len(l.result.Report) == 0 {
+func (l *loop) report() *prompt.Report { return reportOf(l.result) }
+
+func reportOf(r sessions.Result) *prompt.Report {
+	if len(r.Report) == 0 {
 		return nil
 	}
-	r, err := prompt.ParseReport(l.result.Report)
+	rep, err := prompt.ParseReport(r.Report)
 	if err != nil {
 		return nil
 	}
-	return &r
+	return &rep
 }
 
 // fail notes that the run cannot go on for a reason of its own.

@@ -54,6 +54,12 @@ func TestRunToItsLimit(t *testing.T) {
 			HostClass: host, ResourceVerdictAtStart: &verdict, TotalTokensUsed: 381, WorktreePath: &tree, ExitCause: kill, Source: "goal", Goal: "a goal", TotalCostUSD: 0.3,
 			Tokens: ledger.Tokens{Input: 300, Output: 60, CacheCreation: 21, CacheRead: 27000}, Version: "test", ClaudeVersion: "2.1.330",
 		}
+		want.Goals = []ledger.Goal{{Text: "the goal", Status: "open", Iterations: 3, Deliverables: []ledger.Deliverable{}}}
+		want.Termination = &ledger.Termination{
+			Status: "stopped", Reason: "max_iterations", Guard: "MAX_ITERATIONS", Summary: "Stopped after 3 sessions: " + detail, Iterations: 3, TimeElapsed: "30m",
+			Outcomes: ledger.Outcomes{Successes: 3}, Deliverables: []ledger.Deliverable{}, CheckpointSaved: true, Resumable: true,
+			NextSteps: []string{"'autopilot resume --max-sessions N' goes on with a higher limit"},
+		}
 		for i, id := range ids {
 			want.Endings = append(want.Endings, ledger.Ending{SessionID: id, Ending: "completed", Cause: "completed", CostUSD: 0.1, Tokens: 127, Record: "own"})
 			want.Caps = append(want.Caps, ledger.Cap{SessionID: id, At: ledger.Stamp(begin.Add(time.Duration(i) * 10 * time.Minute)), Tier: "green", Cap: 6, Signal: "ram"})
@@ -76,7 +82,7 @@ func TestRunToItsLimit(t *testing.T) {
 		if err := Close(w.project, w.opts.RunID); err != nil || len(w.open()) != 0 {
 			t.Errorf("the run stays open: %v, %v", w.open(), err)
 		}
-		round := []string{"selecting", "running", "running", "recording", "judging", "checking"} // running is told again with each sign of life
+		round := []string{"selecting", "running", "running", "recording", "judging", "looking", "checking"} // running is told again with each sign of life
 		states := append(append(append([]string{}, round...), round...), round...)
 		if diff := cmp.Diff(append(states, "finishing", "finished"), w.states); diff != "" {
 			t.Errorf("states (-want +got):\n%s", diff)
@@ -299,12 +305,12 @@ func TestConfidence(t *testing.T) {
 				w.opts.Limits.ConfidenceThreshold, w.opts.Limits.MaxSessions = tt.threshold, len(tt.confidence)
 				var asked []int
 				w.opts.Source = fakeSource{"lifecycle", func(r source.Request) source.Assignment {
-					asked = append(asked, r.Iteration)
+					asked = append(asked, r.Objective.Iteration)
 					mode := "deep"
-					if r.Iteration == len(tt.confidence) {
+					if r.Objective.Iteration == len(tt.confidence) {
 						mode = tt.mode
 					}
-					return assignment(mode, tt.confidence[r.Iteration-1])
+					return assignment(mode, tt.confidence[r.Objective.Iteration-1])
 				}}
 				out := w.play(t.Context())
 				rec := w.record()
@@ -393,7 +399,7 @@ func TestSpec(t *testing.T) {
 				t.Errorf("a new look at the machine gave %+v", judged[i:i+2])
 			}
 		}
-		if p := requests[1].Past; len(requests[0].Past) != 0 || len(p) != 1 || p[0].Iteration != 1 || p[0].Ending != "completed" || p[0].Report == nil || requests[1].MaxSessions != 2 {
+		if p := requests[1].Objective.Past; len(requests[0].Objective.Past) != 0 || len(p) != 1 || p[0].Iteration != 1 || p[0].Ending != "completed" || p[0].Report == nil || requests[1].Objective.MaxSessions != 2 {
 			t.Errorf("the source was told %+v", requests)
 		}
 	})

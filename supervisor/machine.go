@@ -12,6 +12,7 @@ const (
 	waiting   state = "waiting"   // for a limit of the API to end
 	recording state = "recording" // the session is written down
 	judging   state = "judging"   // did it go well enough to go on?
+	looking   state = "looking"   // back: is the goal reached, is there progress?
 	finishing state = "finishing" // the run is written down
 	finished  state = "finished"
 )
@@ -38,7 +39,8 @@ func transitions() map[state]map[event]state {
 		running:   {ended: recording, limited: waiting},
 		waiting:   {resume: running, hit: recording},
 		recording: {recorded: judging},
-		judging:   {clear: checking, hit: finishing},
+		judging:   {clear: looking, hit: finishing},
+		looking:   {clear: checking, hit: finishing},
 		finishing: {written: finished},
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"autopilot/metrics/ledger"
 	"autopilot/probe"
 	"autopilot/sessions"
+	"autopilot/supervisor/ending"
 	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/pursuit"
 	"autopilot/supervisor/source"
 )
 
@@ -36,9 +38,22 @@ type Options struct {
 	Branch   string
 	Worktree string // path of the work tree when it is not the main one
 	Source   Source
+	Mode     string
+	// Profile is what a mode stands for; nil when Limits hold in any mode.
+	Profile  func(mode string) Profile
 	Limits   killswitch.Limits
 	Waits    Waits
-	Session  sessions.Spec // template: what all sessions have in common
+	Goals    []pursuit.Goal
+	Pursuit  pursuit.Options
+	Forecast *ledger.Forecast
+	// Announce is called once behind the first line of the log; it may be nil.
+	Announce func()
+	// Previous is the run that this one continues, or nil.
+	Previous *State
+	// HasConversation reports whether a conversation can be continued on this
+	// machine; nil when that cannot be told.
+	HasConversation func(id string) bool
+	Session         sessions.Spec // template: what all sessions have in common
 	// AgentsFor is the number of sub-agents at once for a mode on a green machine.
 	AgentsFor func(mode string) int
 	Probe     func(context.Context) probe.Snapshot
@@ -48,10 +63,23 @@ type Options struct {
 	Folder  string // state folder of the run
 	Log     *slog.Logger
 	Live    func(Status) // a sign of life for a live line; may be nil
+	// Checkpoint takes a copy of the state after each session and at the end; nil
+	// when none is wanted. What keeps it from doing so does not end the run.
+	Checkpoint func(State) error
+	// Reflections takes a line for each reflection; nil when none is wanted.
+	Reflections func(pursuit.Record) error
+	// ModeRequested is the mode that a person wants from now on, or nothing.
+	ModeRequested func() string
 	// StopRequested says why the run is to stop after the current session, or
 	// nothing. Poke wakes a waiting run so that it looks.
 	StopRequested func() string
 	Poke          <-chan struct{}
+}
+
+// Profile is what a mode stands for.
+type Profile struct {
+	Limits   killswitch.Limits
+	Interval int // sessions between two reflections; 0 for none
 }
 
 // Interrupted is the cause with which a run's context is cancelled by a signal.
@@ -72,6 +100,7 @@ type Status struct {
 	Spent     killswitch.Spend
 	Session   sessions.Progress
 	WaitUntil time.Time // zero when the run does not wait
+	Progress  pursuit.Progress
 }
 
 // Cause says why a run ended: one of the kill-switches, or one of these.
@@ -79,11 +108,12 @@ type Cause string
 
 // Causes beside the kill-switches.
 const (
-	CauseManual   Cause = "manual-fallback" // the first iteration was not sure enough
-	CauseWorkDone Cause = "work-done"
-	CausePerson   Cause = "needs-person"
-	CauseKilled   Cause = "killed" // the supervisor died; written by the next start
-	CauseError    Cause = "error"  // a record could not be written, or a session not be started
+	CauseManual   Cause = ending.CauseManual // the first iteration was not sure enough
+	CauseWorkDone Cause = ending.CauseDone
+	CausePerson   Cause = ending.CausePerson
+	CauseGivenUp  Cause = ending.CauseGivenUp // a reflection found that going on is of no use
+	CauseKilled   Cause = ending.CauseKilled  // the supervisor died; written by the next start
+	CauseError    Cause = ending.CauseError   // a record could not be written, or a session not be started
 )
 
 // Exit codes of a run.
@@ -115,6 +145,8 @@ func exitCode(c Cause) int {
 	switch c {
 	case CauseManual, CausePerson:
 		return ExitPerson
+	case CauseGivenUp:
+		return ExitFailures
 	case CauseKilled:
 		return ExitKilled
 	case CauseError:

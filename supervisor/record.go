@@ -11,6 +11,7 @@ import (
 	"autopilot/sessions"
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/prompt"
+	"autopilot/supervisor/ending"
 	"autopilot/supervisor/killswitch"
 )
 
@@ -53,18 +54,27 @@ func (l *loop) record(context.Context) (event, error) {
 // with the next step of the loop; a crash before that repeats only this
 // counting, from the ledger.
 func (l *loop) count(r sessions.Result, by, id string) {
-	addSession(&l.file.Record, r, by, id)
-	l.file.Current = nil
-	l.costs = append(l.costs, killswitch.Spend{Tokens: tokens(r).Budgeted(), CostUSD: r.Usage.CostUSD})
-	l.past = append(l.past, prompt.Past{Iteration: l.file.Iteration, Ending: string(r.Ending), Report: l.report()})
+	addSession(&l.file, r, by, id)
 	l.wait.Reset()
 }
 
-func addSession(rec *ledger.Run, r sessions.Result, by, id string) {
+func addSession(s *State, r sessions.Result, by, id string) {
+	rec := &s.Record
 	if r.Ending == outcome.Completed {
 		rec.IterationsCompleted++
+		s.Outcomes.Successes++
+	} else {
+		s.Outcomes.Failures++
 	}
 	t := tokens(r)
+	s.Costs = append(s.Costs, killswitch.Spend{Tokens: t.Budgeted(), CostUSD: r.Usage.CostUSD})
+	s.Costs = s.Costs[max(0, len(s.Costs)-meanOf):]
+	s.Last = &Last{
+		Conversation: string(r.Conversation()), Iteration: s.Carried.Iterations + s.Iteration, Ending: string(r.Ending),
+		Opened: r.Opened, NextStep: r.NextStep,
+	}
+	s.Current = nil
+	follow(s, r)
 	rec.Sessions = append(rec.Sessions, id)
 	rec.Tokens = rec.Tokens.Add(t)
 	rec.TotalTokensUsed += t.Budgeted()
@@ -107,6 +117,7 @@ func afterFacts(r sessions.Result) killswitch.After {
 		f.Stalled = r.Cause
 	case outcome.Failed, outcome.Crashed, outcome.NoWork, outcome.Auth, outcome.Credit:
 		f.Broken = string(r.Ending) + ": " + r.Cause
+		f.Hopeless = r.Ending == outcome.Auth || r.Ending == outcome.Credit
 	}
 	if e := effectiveness(r); e != nil {
 		f.Planned, f.Carryover = &e.PlannedIssues, e.Carryover
@@ -192,6 +203,8 @@ func (l *loop) finish(context.Context) (event, error) {
 		rec.KillSwitch = &reason
 	}
 	rec.FallbackToManual = l.stop.cause == CauseManual
+	l.recordGoals()
+	rec.Termination = l.termination()
 	saved := l.save()
 	if l.file.Current != nil {
 		return written, saved // a session is not recorded yet: the next start does both
@@ -203,7 +216,28 @@ func (l *loop) finish(context.Context) (event, error) {
 		return written, err
 	}
 	l.file.Finished = true
+	t := rec.Termination
+	l.Log.Info("run ended", "act", "termination", "iter", t.Iterations, "status", t.Status, "reason", t.Reason, "guard", t.Guard,
+		"graceful", t.Status == ledger.Completed, "summary", t.Summary, "deliverables", t.Deliverables, "checkpointSaved", t.CheckpointSaved)
+	l.checkpoint()
 	return written, l.save()
+}
+
+// termination is the end of the run in words. It is part of the state that is
+// saved, so it says what is true when that has worked.
+func (l *loop) termination() *ledger.Termination {
+	f := endingFacts(l.file, l.active())
+	f.Reason, f.Cause, f.Detail = l.stop.reason, string(l.stop.cause), l.stop.detail
+	f.Errors = l.Limits.MaxErrors > 1 && !l.facts.Hopeless
+	t := ending.Of(f)
+	return &t
+}
+
+func endingFacts(s State, active time.Duration) ending.Facts {
+	return ending.Facts{
+		Goals: s.Pursuit, Iterations: s.Carried.Iterations + s.Iteration, Active: active, Saved: true,
+		Outcomes: ledger.Outcomes{Successes: s.Carried.Outcomes.Successes + s.Outcomes.Successes, Failures: s.Carried.Outcomes.Failures + s.Outcomes.Failures},
+	}
 }
 
 // verify looks once more for the records of the run's sessions and appends

@@ -13,6 +13,8 @@ import (
 	"autopilot/sessions/launch"
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/reap"
+	"autopilot/supervisor/ending"
+	"autopilot/supervisor/killswitch"
 )
 
 const (
@@ -65,11 +67,10 @@ func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, err
 	r := Recovered{RunID: s.Record.AutopilotRunID}
 	r.Processes, r.Left = reap.EndMarked(reap.Marker{Name: launch.TokenVar, Value: s.Token}, orphanGrace, orphanWithin)
 	if s.Current != nil {
+		r.SessionID = s.Current.SessionID
 		if err := recoverSession(folder, &s, ledgers); err != nil {
 			return r, err
 		}
-		r.SessionID = s.Current.SessionID
-		s.Current = nil
 	}
 	rec := &s.Record
 	if r.Killed = rec.ExitCause == ""; r.Killed {
@@ -78,11 +79,29 @@ func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, err
 	}
 	rec.CompletedAt = ledger.Stamp(s.UpdatedAt)
 	rec.DurationSeconds = max(0, int64(s.UpdatedAt.Sub(time.Time(rec.StartedAt)).Round(time.Second).Seconds()))
+	if rec.Termination == nil {
+		t := endingOf(s)
+		rec.Termination = &t
+	}
 	if err := ledgers.AddRun(*rec); err != nil {
 		return r, err
 	}
 	s.Finished, s.Waiting = true, nil
 	return r, statedir.ReplaceJSON(filepath.Join(folder, stateName), s)
+}
+
+// endingOf is the end of a run that could not say it itself.
+func endingOf(s State) ledger.Termination {
+	rec := s.Record
+	f := endingFacts(s, s.Carried.Active+time.Duration(rec.DurationSeconds)*time.Second)
+	f.Cause = rec.ExitCause
+	if rec.KillSwitch != nil {
+		f.Reason = killswitch.Reason(*rec.KillSwitch)
+	}
+	if rec.KillSwitchDetail != nil {
+		f.Detail = *rec.KillSwitchDetail
+	}
+	return ending.Of(f)
 }
 
 // recoverSession writes the record of the session that was under way: from its
@@ -107,7 +126,7 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 			return err
 		}
 	}
-	addSession(&s.Record, res, by, recordID)
+	addSession(s, res, by, recordID)
 	if res.EndedAt.After(s.UpdatedAt) {
 		s.UpdatedAt = res.EndedAt
 	}

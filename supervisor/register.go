@@ -17,6 +17,7 @@ const (
 	openDir     = "open" // one empty file for each run that is not finished
 	currentName = "current-run.json"
 	stopName    = "stop.json"
+	modeName    = "mode.json"
 )
 
 // RunID is the id of a run that starts on a branch at a moment, in the form
@@ -132,4 +133,25 @@ func StopRequested(folder string) string {
 		return fmt.Sprintf("stop was requested; by whom cannot be read: %v", err)
 	}
 	return "stop was requested by " + r.By
+}
+
+// modeRequest is what 'set' leaves for a running supervisor.
+type modeRequest struct {
+	At   time.Time `json:"at"`
+	Mode string    `json:"mode"`
+}
+
+// RequestMode asks the run in a folder to go on in another mode.
+func RequestMode(folder, mode string, now time.Time) error {
+	return statedir.ReplaceJSON(filepath.Join(folder, modeName), modeRequest{At: now, Mode: mode})
+}
+
+// ModeRequested is the mode that was asked for last for the run in a folder, or
+// nothing.
+func ModeRequested(folder string) string {
+	var r modeRequest
+	if err := statedir.LoadJSON(filepath.Join(folder, modeName), &r); err != nil {
+		return ""
+	}
+	return r.Mode
 }

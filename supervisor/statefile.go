@@ -12,6 +12,8 @@ import (
 	"autopilot/metrics/statedir"
 	"autopilot/probe/proctree"
 	"autopilot/sessions"
+	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/pursuit"
 )
 
 // StateVersion is the version of the state file's format.
@@ -32,6 +34,34 @@ type State struct {
 	Current   *Current   `json:"current,omitempty"`
 	Waiting   *Waiting   `json:"waiting,omitempty"`
 	Record    ledger.Run `json:"record"`
+
+	Mode      string             `json:"mode"`
+	Pursuit   pursuit.State      `json:"pursuit"`
+	Errors    int                `json:"errors_in_row"`
+	Outcomes  ledger.Outcomes    `json:"outcomes"`
+	Costs     []killswitch.Spend `json:"costs,omitempty"` // of the last sessions
+	Carried   Carried            `json:"carried"`
+	Last      *Last              `json:"last,omitempty"`       // session that has ended
+	ResumedBy string             `json:"resumed_by,omitempty"` // run that continues this one
+}
+
+// Carried is what the runs that a run continues had used up.
+type Carried struct {
+	Iterations int              `json:"iterations"`
+	Completed  int              `json:"completed"`
+	Spent      killswitch.Spend `json:"spent"`
+	Active     time.Duration    `json:"active_ns"` // wall clock of those runs
+	Outcomes   ledger.Outcomes  `json:"outcomes"`
+}
+
+// Last is the session that ended last, as far as another may have to continue its
+// conversation.
+type Last struct {
+	Conversation string `json:"conversation"`
+	Iteration    int    `json:"iteration"`
+	Ending       string `json:"ending"`
+	Opened       bool   `json:"opened"` // the conversation exists
+	NextStep     int    `json:"next_step"`
 }
 
 // Current is the session that runs or is not recorded yet.
@@ -85,7 +115,8 @@ func newState(o Options, started time.Time, verdict string) State {
 	if o.Worktree != "" {
 		rec.WorktreePath = &o.Worktree
 	}
-	return State{Version: StateVersion, PID: os.Getpid(), Start: start, Token: o.Session.Token, Record: rec}
+	rec.Mode, rec.Forecast = o.Mode, o.Forecast
+	return State{Version: StateVersion, PID: os.Getpid(), Start: start, Token: o.Session.Token, Record: rec, Mode: o.Mode}
 }
 
 // save writes the state of the run durably.

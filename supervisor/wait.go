@@ -40,31 +40,40 @@ func wakeAt(now, resetAt time.Time, w Waits, grown time.Duration) time.Time {
 func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 	now := time.Now().Round(0)
 	until := wakeAt(now, l.result.ResetAt, l.Waits, l.wait.NextBackOff())
-	last := l.started.Round(0).Add(time.Duration(l.Limits.MaxHours * float64(time.Hour)))
-	if !until.Before(last) {
+	if until.Sub(now) >= l.timeLeft() {
 		l.stop = stopFor(&killswitch.Hit{
 			Reason: killswitch.MaxHoursExceeded,
 			Detail: fmt.Sprintf("%s; it could go on at %s, after max-hours=%.2fh", l.result.Cause, until.UTC().Format(time.RFC3339), l.Limits.MaxHours),
 		})
 		return hit, nil
 	}
-	l.file.Waiting = &Waiting{Until: until, Why: string(l.result.Ending) + ": " + l.result.Cause}
-	if err := l.save(); err != nil {
+	why := string(l.result.Ending) + ": " + l.result.Cause
+	if stopped, err := l.waitUntil(ctx, until, why); err != nil {
 		return "", err
-	}
-	l.Log.Warn("waiting for the API", "ending", string(l.result.Ending), "detail", l.result.Cause, "until", until.UTC().Format(time.RFC3339))
-	l.live(sessions.Progress{})
-	stopped := l.sleepUntil(ctx, until)
-	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
-	l.file.Waiting = nil
-	l.live(sessions.Progress{})
-	if stopped {
+	} else if stopped {
 		return hit, nil
 	}
 	res := l.result
 	l.spec.Continue, l.spec.ContinuePrompt = &res, prompt.Resumed
 	l.spec.Cap = capOf(l.look(ctx, l.AgentsFor(l.assignment.Mode)))
 	return resume, l.save()
+}
+
+// waitUntil waits for the API and says so on disk and in the log. It reports
+// whether the run is to stop instead.
+func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stopped bool, err error) {
+	now := time.Now().Round(0)
+	l.file.Waiting = &Waiting{Until: until, Why: why}
+	if err := l.save(); err != nil {
+		return false, err
+	}
+	l.Log.Warn("waiting for the API", "detail", why, "until", until.UTC().Format(time.RFC3339))
+	l.live(sessions.Progress{})
+	stopped = l.sleepUntil(ctx, until)
+	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
+	l.file.Waiting = nil
+	l.live(sessions.Progress{})
+	return stopped, nil
 }
 
 // sleepUntil waits for a moment of the wall clock. It reports whether the run

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"autopilot/cmd/internal/cli"
+	"autopilot/cmd/internal/outside"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], cli.System())) }
+func main() { os.Exit(cli.Main(os.Args[1:], outside.System())) }

@@ -19,28 +19,62 @@ func System(agentCap int) string {
 
 // Past is what an earlier session of the same run did, for the next prompt.
 type Past struct {
-	Iteration int
-	Ending    string
-	Report    *Report // nil when it left none
+	Iteration int     `json:"iteration"`
+	Ending    string  `json:"ending"`
+	Report    *Report `json:"report,omitempty"` // nil when it left none
 }
 
 const rememberedSessions = 3
 
+// Objective is what one session of a goal run is told.
+type Objective struct {
+	Goal        string
+	Criteria    []string
+	Milestones  []string // those that are not reached yet
+	First       []string // what has to be put right before anything else
+	Steps       []string // what was proposed when the work was looked back at
+	Answer      string   // of a person, to the question that paused the run
+	Question    string
+	Iteration   int // from 1
+	MaxSessions int
+	Past        []Past
+}
+
 // Goal is the prompt of one session of a goal run.
-func Goal(goal string, iteration, maxSessions int, past []Past) string {
+func Goal(o Objective) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Work towards this goal:\n\n%s\n\n", strings.TrimSpace(goal))
-	fmt.Fprintf(&b, "This is session %d of at most %d. Look at the repository first: earlier sessions may have done part of it.\n", iteration, maxSessions)
-	if len(past) > 0 {
-		b.WriteString("\nWhat the last sessions reported (their own words; check before you rely on them):\n")
-		for _, p := range past[max(0, len(past)-rememberedSessions):] {
+	fmt.Fprintf(&b, "Work towards this goal:\n\n%s\n\n", strings.TrimSpace(o.Goal))
+	writeList(&b, "It is reached when all of this holds:", o.Criteria)
+	writeList(&b, "Parts of it that are still open:", o.Milestones)
+	fmt.Fprintf(&b, "This is session %d of at most %d. Look at the repository first: earlier sessions may have done part of it.\n", o.Iteration, o.MaxSessions)
+	if o.Answer != "" {
+		fmt.Fprintf(&b, "\nA person was asked: %s\nThe answer: %s\n", o.Question, o.Answer)
+	}
+	b.WriteString("\n")
+	writeList(&b, "The goal was said to be reached, but these checks, made from outside, fail. Put them right first:", o.First)
+	writeList(&b, "Proposed next steps (from a look back at the last sessions; check before you rely on them):", o.Steps)
+	if len(o.Past) > 0 {
+		b.WriteString("What the last sessions reported (their own words; check before you rely on them):\n")
+		for _, p := range o.Past[max(0, len(o.Past)-rememberedSessions):] {
 			writePast(&b, p)
 		}
+		b.WriteString("\n")
 	}
-	b.WriteString("\nPlan what fits into this session, do it, and check it. Leave the repository in a state in which the next session can go on. " +
+	b.WriteString("Plan what fits into this session, do it, and check it. Leave the repository in a state in which the next session can go on. " +
 		"End with the structured report: what you planned, what is done, what is carried over, what is left towards the goal. " +
 		"Count an item as completed only when you have checked it. If only a person can decide something, put the question into needs_person.\n")
 	return b.String()
+}
+
+func writeList(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	b.WriteString(title + "\n")
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", Cut(strings.Join(strings.Fields(item), " "), maxItem))
+	}
+	b.WriteString("\n")
 }
 
 func writePast(b *strings.Builder, p Past) {
@@ -63,3 +97,22 @@ func writePast(b *strings.Builder, p Past) {
 // Resumed is the prompt with which a conversation goes on after it was cut
 // short by a limit of the API.
 const Resumed = "The last turn was cut short by a limit of the API, which is over now. Look at what is done already, then go on where you stopped."
+
+// Interrupted is the prompt with which a run that continues another goes on with
+// the conversation that was cut short.
+func Interrupted(answer string) string {
+	return "Your last turn was cut short when the run was stopped. Look at what is done already, then go on where you stopped." + said(answer)
+}
+
+// Answered is the prompt with which a conversation goes on after a person has
+// answered.
+func Answered(answer string) string {
+	return "The run was paused and goes on now." + said(answer) + " Go on with it."
+}
+
+func said(answer string) string {
+	if answer == "" {
+		return ""
+	}
+	return " A person says: " + answer
+}

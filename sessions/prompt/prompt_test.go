@@ -38,7 +38,7 @@ func TestSystem(t *testing.T) {
 
 func TestGoal(t *testing.T) {
 	t.Parallel()
-	got := Goal("  make it green\n", 2, 7, nil)
+	got := Goal(Objective{Goal: "  make it green\n", Iteration: 2, MaxSessions: 7})
 	for _, want := range []string{"Work towards this goal:\n\nmake it green\n\n", "session 2 of at most 7.", "needs_person"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
@@ -47,7 +47,7 @@ func TestGoal(t *testing.T) {
 	if strings.Contains(got, "reported") {
 		t.Errorf("%q speaks of reports that are not there", got)
 	}
-	if got := Goal("100% of %d and {mode}", 1, 1, nil); !strings.Contains(got, "100% of %d and {mode}") {
+	if got := Goal(Objective{Goal: "100% of %d and {mode}", Iteration: 1, MaxSessions: 1}); !strings.Contains(got, "100% of %d and {mode}") {
 		t.Errorf("%q does not have the goal as it is", got)
 	}
 }
@@ -62,7 +62,7 @@ func TestGoalRemembersThree(t *testing.T) {
 		}})
 	}
 	past[3].Report, past[3].Ending = nil, "crashed"
-	_, got, ok := strings.Cut(Goal("g", 6, 9, past), "check before you rely on them):\n")
+	_, got, ok := strings.Cut(Goal(Objective{Goal: "g", Iteration: 6, MaxSessions: 9, Past: past}), "check before you rely on them):\n")
 	got, _, end := strings.Cut(got, "\nPlan what fits")
 	if !ok || !end {
 		t.Fatalf("the reports are not where they should be: %q", got)
@@ -84,7 +84,7 @@ Session 5 (completed): summary 5
 		t.Errorf("past sessions (-want +got):\n%s", diff)
 	}
 	for n := range 5 {
-		if got := strings.Count(Goal("g", 6, 9, past[:n]), "\nSession "); got != min(n, 3) {
+		if got := strings.Count(Goal(Objective{Goal: "g", Iteration: 6, MaxSessions: 9, Past: past[:n]}), "\nSession "); got != min(n, 3) {
 			t.Errorf("%d past sessions: %d are told, want %d", n, got, min(n, 3))
 		}
 	}
@@ -103,7 +103,7 @@ func TestGoalIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := slices.Repeat([]Past{{Iteration: 1, Report: &r}}, 20)
-	if got := len(Goal("g", 1, 1, past)); got > 350_000 {
+	if got := len(Goal(Objective{Goal: "g", Iteration: 1, MaxSessions: 1, Past: past})); got > 350_000 {
 		t.Errorf("the prompt has %d bytes", got)
 	}
 }
@@ -297,7 +297,7 @@ func FuzzParseReport(f *testing.F) {
 				t.Fatalf("text %q", s)
 			}
 		}
-		if !strings.Contains(Goal("g", 1, 1, []Past{{Report: &r}}), r.Summary) {
+		if !strings.Contains(Goal(Objective{Goal: "g", Iteration: 1, MaxSessions: 1, Past: []Past{{Report: &r}}}), r.Summary) {
 			t.Fatal("the summary is not passed on")
 		}
 	})

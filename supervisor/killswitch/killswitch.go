@@ -89,18 +89,20 @@ type Limits struct {
 	PeerAbort           int     // peers above this, with a critical tier, stop the run
 	CarryoverThreshold  float64 // share of the plan, 0..1
 	ConfidenceThreshold float64 // 0..1; equal passes
+	MaxErrors           int     // broken sessions in a row; 0 and 1 stop at the first
 }
 
 // Spend is what a run has used, or what one session is expected to use.
 type Spend struct {
-	Tokens  int64
-	CostUSD float64
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"`
 }
 
 // Before is what is known before a session starts.
 type Before struct {
 	Abort     string        // why the person wants to stop; empty when nobody does
 	Completed int           // sessions that were completed
+	Sessions  int           // all sessions, also those that broke and were tolerated
 	Elapsed   time.Duration // wall clock since the run started
 	Spent     Spend         // over the whole run
 	Mean      *Spend        // mean of the last sessions; nil before the first
@@ -117,6 +119,8 @@ func CheckBefore(l Limits, f Before) *Hit {
 		return hit(UserAbort, "%s", f.Abort)
 	case f.Completed >= l.MaxSessions:
 		return hit(MaxSessionsReached, "iterations_completed=%d >= max-sessions=%d", f.Completed, l.MaxSessions)
+	case f.Sessions >= l.MaxSessions:
+		return hit(MaxSessionsReached, "iterations=%d >= max-sessions=%d (iterations_completed=%d)", f.Sessions, l.MaxSessions, f.Completed)
 	case f.Elapsed.Hours() >= l.MaxHours:
 		return hit(MaxHoursExceeded, "elapsed=%.2fh >= max-hours=%.2fh", f.Elapsed.Hours(), l.MaxHours)
 	}
@@ -175,6 +179,8 @@ type After struct {
 	Spiral    *int   // agents that edited one file again and again
 	Failed    *int   // agents that failed
 	Broken    string // why the whole session counts as failed; empty when it did not
+	Hopeless  bool   // trying again is of no use, as with credentials that are refused
+	Errors    int    // sessions in a row that broke or had failed agents, with this one
 	Carryover *int   // planned items left undone
 	Planned   *int   // planned items
 }
@@ -187,10 +193,8 @@ func CheckAfter(l Limits, f After) *Hit {
 		return hit(StallTimeout, "%s", f.Stalled)
 	case f.Spiral != nil && *f.Spiral > 0:
 		return hit(Spiral, "agent_summary.spiral=%d", *f.Spiral)
-	case f.Broken != "":
-		return hit(FailedWave, "%s", f.Broken)
-	case f.Failed != nil && *f.Failed > 0:
-		return hit(FailedWave, "agent_summary.failed=%d", *f.Failed)
+	case f.Error() != "":
+		return checkErrors(l, f)
 	}
 	if f.Carryover == nil || f.Planned == nil || *f.Planned <= 0 {
 		return nil
@@ -199,6 +203,29 @@ func CheckAfter(l Limits, f After) *Hit {
 		got, limit := apart(ratio, l.CarryoverThreshold)
 		return hit(CarryoverTooHigh, "carryover/planned=%s > threshold=%s (carryover=%d, planned=%d)",
 			got, limit, *f.Carryover, *f.Planned)
+	}
+	return nil
+}
+
+// Error says why the session counts as an error, or nothing. Waiting for a limit
+// of the API is none.
+func (f After) Error() string {
+	switch {
+	case f.Broken != "":
+		return f.Broken
+	case f.Failed != nil && *f.Failed > 0:
+		return fmt.Sprintf("agent_summary.failed=%d", *f.Failed)
+	}
+	return ""
+}
+
+// checkErrors tolerates errors until there are too many in a row.
+func checkErrors(l Limits, f After) *Hit {
+	switch {
+	case l.MaxErrors <= 1 || f.Hopeless:
+		return hit(FailedWave, "%s", f.Error())
+	case f.Errors >= l.MaxErrors:
+		return hit(FailedWave, "errors in a row=%d >= max-consecutive-errors=%d, the last: %s", f.Errors, l.MaxErrors, f.Error())
 	}
 	return nil
 }

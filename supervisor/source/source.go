@@ -30,27 +30,24 @@ type Assignment struct {
 
 // Request is what a source may take into account.
 type Request struct {
-	Iteration   int // from 1
-	MaxSessions int
-	Past        []prompt.Past
-	Now         time.Time
+	Objective prompt.Objective
+	Now       time.Time
 }
 
-// Goal works towards one goal in words.
-type Goal struct{ Text string }
+// Goal works towards goals in words, each as it comes in the request.
+type Goal struct{}
 
 // Name is the name of the source.
-func (g Goal) Name() string { return "goal" }
+func (Goal) Name() string { return "goal" }
 
 // Next asks for another session towards the goal. A goal that was given is
 // certain: the person chose it.
-func (g Goal) Next(r Request) Assignment {
-	text := prompt.Goal(g.Text, r.Iteration, r.MaxSessions, r.Past)
+func (Goal) Next(r Request) Assignment {
 	return Assignment{
 		Mode: "goal", SessionType: "feature", Confidence: 1, Rationale: "the goal was given",
 		Alternatives: []mode.Alternative{}, Missing: []string{},
-		Steps: []sessions.Step{{Prompt: text}}, Schema: prompt.ReportSchema,
-		Manual: "claude " + quote(g.Text),
+		Steps: []sessions.Step{{Prompt: prompt.Goal(r.Objective)}}, Schema: prompt.ReportSchema,
+		Manual: "claude " + quote(r.Objective.Goal),
 	}
 }
 

@@ -39,18 +39,19 @@ func state(lines ...string) string { return "---\n" + strings.Join(lines, "\n") 
 func steps() []string { return []string{"/session {mode}", "/go", "/close"} }
 
 func request() Request {
-	return Request{Iteration: 1, MaxSessions: 5, Now: time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
+	return Request{Objective: prompt.Objective{Goal: "x", Iteration: 1, MaxSessions: 5}, Now: time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
 }
 
 func TestGoal(t *testing.T) {
 	t.Parallel()
-	g := Goal{Text: `make "all" tests pass`}
+	g := Goal{}
 	past := []prompt.Past{{Iteration: 1, Ending: "completed", Report: &prompt.Report{Summary: "did one half"}}}
-	got := g.Next(Request{Iteration: 2, MaxSessions: 3, Past: past})
+	o := prompt.Objective{Goal: `make "all" tests pass`, Iteration: 2, MaxSessions: 3, Past: past}
+	got := g.Next(Request{Objective: o})
 	want := Assignment{
 		Mode: "goal", SessionType: "feature", Confidence: 1, Rationale: "the goal was given",
 		Alternatives: []mode.Alternative{}, Missing: []string{},
-		Steps: []sessions.Step{{Prompt: prompt.Goal(g.Text, 2, 3, past)}}, Schema: prompt.ReportSchema,
+		Steps: []sessions.Step{{Prompt: prompt.Goal(o)}}, Schema: prompt.ReportSchema,
 		Manual: `claude "make \"all\" tests pass"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -67,7 +68,7 @@ func TestGoal(t *testing.T) {
 // TestGoalWithSlash is a goal that must not become a slash command.
 func TestGoalWithSlash(t *testing.T) {
 	t.Parallel()
-	got := Goal{Text: "/close the gap"}.Next(request()).Steps
+	got := Goal{}.Next(Request{Objective: prompt.Objective{Goal: "/close the gap"}}).Steps
 	if len(got) != 1 || got[0].AsArgument || strings.HasPrefix(got[0].Prompt, "/") {
 		t.Errorf("got %+v, want one prompt for stdin that is no slash command", got)
 	}
@@ -252,7 +253,7 @@ func TestListsAreNeverNull(t *testing.T) {
 	active := t.TempDir()
 	put(t, active, stateFile, state("status: active"))
 	for _, a := range []Assignment{
-		Goal{Text: "x"}.Next(request()), Lifecycle{Repo: t.TempDir(), Steps: steps()}.Next(request()),
+		Goal{}.Next(request()), Lifecycle{Repo: t.TempDir(), Steps: steps()}.Next(request()),
 		Lifecycle{Repo: active, Steps: steps()}.Next(request()),
 	} {
 		data, err := json.Marshal(a)
@@ -287,7 +288,7 @@ func TestManualIsOneWord(t *testing.T) {
 	for _, goal := range []string{
 		"plain", "two words", `a "quoted" word`, "$HOME `id` $(id)", `back\slash`, `ends with \`, `\$HOME`, `\\`, "it's", "two\nlines", "-x", "",
 	} {
-		script := strings.Replace(Goal{Text: goal}.Next(request()).Manual, "claude ", "printf %s. ", 1)
+		script := strings.Replace(Goal{}.Next(Request{Objective: prompt.Objective{Goal: goal}}).Manual, "claude ", "printf %s. ", 1)
 		got, err := exec.Command("sh", "-c", script).CombinedOutput()
 		if want := goal + "."; err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %q", script, got, err, want)

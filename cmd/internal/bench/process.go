@@ -64,7 +64,7 @@ func (b *bench) timed(name string, args ...string) (time.Duration, error) {
 }
 
 func (b *bench) runArgs(more ...string) []string {
-	return append([]string{"run", "work", "--claude", b.claude, "--allow-nested"}, more...)
+	return append([]string{"run", "fix the tests", "--claude", b.claude, "--allow-nested"}, more...)
 }
 
 // shellLoop does the bare work of n sessions: the same stand-in, one after another.

@@ -93,7 +93,7 @@ func (c *chaos) command(args ...string) *exec.Cmd {
 func (c *chaos) measure() {
 	c.t.Helper()
 	start := time.Now()
-	cmd := c.command("run", "work", "--max-sessions", "1", "--snapshot", "../green.json", "--allow-nested")
+	cmd := c.command("run", "fix the tests", "--max-sessions", "1", "--snapshot", "../green.json", "--allow-nested")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("%v\n%s", err, out)
 	}
@@ -104,7 +104,7 @@ func (c *chaos) measure() {
 func (c *chaos) runAndKill(i int) {
 	c.t.Helper()
 	var stderr bytes.Buffer
-	cmd := c.command("run", "work", "--max-sessions", "50", "--snapshot", "../green.json", "--log-format", "json", "--allow-nested")
+	cmd := c.command("run", "fix the tests", "--mode", "continuous", "--max-sessions", "1000", "--reflect-every", "0", "--snapshot", "../green.json", "--log-format", "json", "--allow-nested")
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/outside"
 	"autopilot/sessions/launch"
 )
 
@@ -36,7 +37,7 @@ report {"planned":["polish","translate","publish"],"completed":["polish"],"carri
 result
 `
 
-func demoCommand(std Stdio) *cobra.Command {
+func demoCommand(std outside.Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "Run the real loop on a scratch repository, with a stand-in for claude", Args: noArgs,
 		Long: "Make a scratch git repository and run three sessions in it with the real loop, pty, probe and ledgers. In the\nplace of claude stands a script; no account and no network are needed. The third session trips a\nkill-switch. At the end it says where to look at what was written.",
@@ -44,7 +45,7 @@ func demoCommand(std Stdio) *cobra.Command {
 	}
 }
 
-func demo(ctx context.Context, std Stdio) error {
+func demo(ctx context.Context, std outside.Stdio) error {
 	base, err := os.MkdirTemp("", "autopilot-demo-")
 	if err != nil {
 		return fmt.Errorf("make demo folder: %w", err)
@@ -84,12 +85,12 @@ func demo(ctx context.Context, std Stdio) error {
 		fmt.Fprintf(std.Out, "  %-16s %s\n", l[0], l[1])
 	}
 	if code != 3 {
-		return &codeError{code: 1, err: fmt.Errorf("the demo ended with exit code %d, want 3", code)}
+		return &outside.Error{Code: 1, Err: fmt.Errorf("the demo ended with exit code %d, want 3", code)}
 	}
 	return nil
 }
 
-func demoRepo(ctx context.Context, std Stdio, base string) (string, error) {
+func demoRepo(ctx context.Context, std outside.Stdio, base string) (string, error) {
 	dir := filepath.Join(base, "repo")
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main", dir},
@@ -98,7 +99,7 @@ func demoRepo(ctx context.Context, std Stdio, base string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
 		cmd.Env = std.Environ
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", usageHint("the demo needs git", "make scratch repository: %v: %s", err, strings.TrimSpace(string(out)))
+			return "", outside.UsageHint("the demo needs git", "make scratch repository: %v: %s", err, strings.TrimSpace(string(out)))
 		}
 	}
 	return dir, nil

@@ -3,65 +3,120 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/statedir"
+	"autopilot/supervisor"
 )
 
 const listDefault = 20
 
-func runsCommand(std Stdio) *cobra.Command {
-	return listCommand(std, "runs", "List the runs of this repository", ledger.RunsFile, func(rec map[string]any) string {
-		return fmt.Sprintf("%s  %-24s %2v/%-2v sessions  %9v tokens  $%.4f  %s", text(rec, "started_at"), text(rec, "exit_cause", "kill_switch"),
-			rec["iterations_completed"], rec["max_sessions"], number(rec, "total_tokens_used"), float(rec, "total_cost_usd"), text(rec, "autopilot_run_id"))
+// listing is a command that lists the end of a ledger.
+type listing struct {
+	name, short, long, file string
+	row                     func(rec map[string]any) string
+	// more returns fields that are not in the ledger; it may be nil.
+	more func(p job.Place) func(rec map[string]any) map[string]any
+}
+
+func runsCommand(std outside.Stdio) *cobra.Command {
+	return listCommand(std, listing{
+		name: "runs", short: "List the runs of this repository, and which of them can be continued", file: ledger.RunsFile,
+		long: "List the last runs with how they ended. A run that can be continued with 'autopilot resume RUN' is marked;\nfor the others --json says why not.",
+		more: resumable,
+		row: func(rec map[string]any) string {
+			mark := ""
+			if rec[resumableField] == true {
+				mark = "  resumable"
+			}
+			return fmt.Sprintf("%s  %-24s %2v/%-2v sessions  %9v tokens  $%.4f  %s%s", text(rec, "started_at"), text(rec, "exit_cause", "kill_switch"),
+				rec["iterations_completed"], rec["max_sessions"], number(rec, "total_tokens_used"), float(rec, "total_cost_usd"), text(rec, "autopilot_run_id"), mark)
+		},
 	})
 }
 
-func sessionsCommand(std Stdio) *cobra.Command {
-	return listCommand(std, "sessions", "List the sessions of this repository", ledger.SessionsFile, func(rec map[string]any) string {
-		return fmt.Sprintf("%s  %-12s %-10s %4v files  $%.4f  %s  %s", text(rec, "started_at"), text(rec, "session_type"), text(rec, "ending", "status"),
-			number(rec, "total_files_changed"), float(rec, "cost_usd"), text(rec, "session_id"), text(rec, "autopilot_run_id"))
+const (
+	resumableField = "resumable"
+	whyNotField    = "not_resumable_because"
+)
+
+// resumable looks into the state of a run for whether it can be continued.
+func resumable(p job.Place) func(map[string]any) map[string]any {
+	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	return func(rec map[string]any) map[string]any {
+		why := "its state is not here"
+		if id := text(rec, "autopilot_run_id"); found && err == nil {
+			if st, err := supervisor.LoadState(project.RunDir(id)); err == nil {
+				why = supervisor.NotResumable(st)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				why = err.Error()
+			}
+		}
+		if why != "" {
+			return map[string]any{resumableField: false, whyNotField: why}
+		}
+		return map[string]any{resumableField: true}
+	}
+}
+
+func sessionsCommand(std outside.Stdio) *cobra.Command {
+	return listCommand(std, listing{
+		name: "sessions", short: "List the sessions of this repository", file: ledger.SessionsFile,
+		row: func(rec map[string]any) string {
+			return fmt.Sprintf("%s  %-12s %-10s %4v files  $%.4f  %s  %s", text(rec, "started_at"), text(rec, "session_type"), text(rec, "ending", "status"),
+				number(rec, "total_files_changed"), float(rec, "cost_usd"), text(rec, "session_id"), text(rec, "autopilot_run_id"))
+		},
 	})
 }
 
 // listCommand makes a command that lists the end of a ledger, newest last. Lines
 // that do not parse are counted, not shown; 'doctor' names them.
-func listCommand(std Stdio, name, short, file string, row func(map[string]any) string) *cobra.Command {
+func listCommand(std outside.Stdio, l listing) *cobra.Command {
 	var asJSON bool
 	var limit int
-	c := &cobra.Command{Use: name, Short: short, Args: noArgs}
+	c := &cobra.Command{Use: l.name, Short: l.short, Long: l.long, Args: noArgs}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the records as JSON, one in a line")
 	c.Flags().IntVarP(&limit, "limit", "n", listDefault, "how many of the last records to show; 0 shows all")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if limit < 0 {
-			return usage("--limit takes a number from 0, got %d", limit)
+			return outside.Usage("--limit takes a number from 0, got %d", limit)
 		}
-		p, err := setUp(c, std, nil)
+		p, err := job.SetUp(c.Context(), std, nil)
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(p.metricsDir(), file)
 		n := limit
 		if n == 0 {
 			n = 1 << 30
 		}
-		lines, err := journal.Tail(path, n)
+		lines, err := journal.Tail(filepath.Join(p.MetricsDir(), l.file), n)
 		if err != nil {
 			return err
 		}
-		return printRecords(std, lines, asJSON, row)
+		return l.print(std, p, lines, asJSON)
 	}
 	return c
 }
 
-func printRecords(std Stdio, lines [][]byte, asJSON bool, row func(map[string]any) string) error {
+func (l listing) print(std outside.Stdio, p job.Place, lines [][]byte, asJSON bool) error {
 	broken := 0
+	more := func(map[string]any) map[string]any { return nil }
+	if l.more != nil {
+		more = l.more(p)
+	}
 	var b bytes.Buffer
 	for _, line := range lines {
 		var rec map[string]any
@@ -69,10 +124,12 @@ func printRecords(std Stdio, lines [][]byte, asJSON bool, row func(map[string]an
 			broken++
 			continue
 		}
+		added := more(rec)
 		if asJSON {
-			b.Write(line)
+			b.Write(with(line, added))
 		} else {
-			b.WriteString(screen.Plain(strings.TrimRight(row(rec), " ")))
+			maps.Copy(rec, added)
+			b.WriteString(screen.Plain(strings.TrimRight(l.row(rec), " ")))
 		}
 		b.WriteByte('\n')
 	}
@@ -81,6 +138,17 @@ func printRecords(std Stdio, lines [][]byte, asJSON bool, row func(map[string]an
 	}
 	_, err := std.Out.Write(b.Bytes())
 	return err
+}
+
+// with puts further fields at the end of a JSON object, whose own stay as they
+// are.
+func with(object []byte, fields map[string]any) []byte {
+	data, err := json.Marshal(fields)
+	if err != nil || len(fields) == 0 {
+		return object
+	}
+	object = bytes.TrimRight(object, " \t")
+	return slices.Concat(object[:len(object)-1], []byte(","), data[1:])
 }
 
 // text returns the first of the fields that holds text.

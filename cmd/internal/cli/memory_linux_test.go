@@ -68,7 +68,7 @@ func bigRun(t *testing.T, script string) (peak int64, rec ledger.Run, result big
 	t.Helper()
 	base, repo, env := scratch(t, "bare-tool 1ms\n"+script+"\nresult\nmark ../printed\nbash while [ ! -e ../go ]; do sleep 0.01; done\n")
 	var out, log bytes.Buffer
-	cmd := exec.Command("autopilot", "run", "work", "--max-sessions", "1", "--json", "--snapshot", "../green.json", "--allow-nested")
+	cmd := exec.Command("autopilot", "run", "fix the tests", "--max-sessions", "1", "--json", "--snapshot", "../green.json", "--allow-nested")
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = repo, env, &out, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
 )
 
 // rawFlag takes the value of an option as it was typed. It is read and checked
@@ -68,4 +70,21 @@ func nearestFlag(c *cobra.Command, word string) string {
 		return fmt.Sprintf("did you mean --%s?", n)
 	}
 	return "see 'autopilot " + c.Name() + " --help'"
+}
+
+func addSnapshotFlag(c *cobra.Command) {
+	c.Flags().String("snapshot", "", "rehearse with the machine's state in `FILE` (as 'probe --snapshot') instead of measuring it")
+}
+
+// newJob checks what was typed.
+func newJob(c *cobra.Command, std outside.Stdio, flags []config.Value, args, goals []string) (job.Job, error) {
+	r := job.Request{Words: args, Goals: goals, Flags: flags}
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		r.Words, r.Extra = args[:n], args[n:]
+	}
+	var err error
+	if r.Snapshot, err = c.Flags().GetString("snapshot"); err != nil {
+		return job.Job{}, err
+	}
+	return job.New(c.Context(), std, r)
 }

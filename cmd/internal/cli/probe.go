@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -14,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
 	"autopilot/probe"
 	"autopilot/probe/tier"
 )
@@ -24,7 +25,7 @@ type verdict struct {
 	tier.Judgement
 }
 
-func probeCommand(std Stdio) *cobra.Command {
+func probeCommand(std outside.Stdio) *cobra.Command {
 	var asJSON, watch bool
 	var file, agents string
 	c := &cobra.Command{
@@ -46,9 +47,9 @@ func probeCommand(std Stdio) *cobra.Command {
 		}
 		if file != "" {
 			if watch {
-				return usage("--watch and --snapshot exclude each other")
+				return outside.Usage("--watch and --snapshot exclude each other")
 			}
-			s, err := readSnapshot(std, file)
+			s, err := job.ReadSnapshot(std, file)
 			if err != nil {
 				return err
 			}
@@ -57,44 +58,21 @@ func probeCommand(std Stdio) *cobra.Command {
 		if watch {
 			return watchProbe(c.Context(), std, cfg, asJSON)
 		}
-		return printVerdict(std, takeSnapshot(c.Context()), cfg.AgentsPerWave, asJSON)
+		return printVerdict(std, job.TakeSnapshot(c.Context()), cfg.AgentsPerWave, asJSON)
 	}
 	return c
 }
 
 // probeConfig resolves the settings; outside a repository those of the person.
-func probeConfig(c *cobra.Command, std Stdio, flags []config.Value) (config.Resolved, error) {
+func probeConfig(c *cobra.Command, std outside.Stdio, flags []config.Value) (config.Resolved, error) {
 	top := ""
-	if r, err := findRepo(c); err == nil {
+	if r, err := job.FindRepo(c.Context()); err == nil {
 		top = r.Top
 	}
-	return resolve(std, top, flags)
+	return job.Resolve(std, top, flags)
 }
 
-func takeSnapshot(ctx context.Context) probe.Snapshot {
-	return probe.Take(ctx, probe.Options{Self: os.Getpid()})
-}
-
-func readSnapshot(std Stdio, file string) (probe.Snapshot, error) {
-	var data []byte
-	var err error
-	if file == "-" {
-		data, err = io.ReadAll(io.LimitReader(std.In, 1<<20))
-	} else {
-		data, err = os.ReadFile(file)
-	}
-	if err != nil {
-		return probe.Snapshot{}, usage("read snapshot: %v", err)
-	}
-	s, err := probe.ParseSnapshot(data)
-	if err != nil {
-		return s, usageHint("the fields are ram_available_gb, swap_used_gb, peers, memory_pressure_pct_free: each a number or null",
-			"snapshot %s: %v", file, err)
-	}
-	return s, nil
-}
-
-func printVerdict(std Stdio, s probe.Snapshot, agents int, asJSON bool) error {
+func printVerdict(std outside.Stdio, s probe.Snapshot, agents int, asJSON bool) error {
 	v := verdict{Snapshot: s, Judgement: tier.Judge(s.Signals, agents)}
 	if asJSON {
 		enc := json.NewEncoder(std.Out)
@@ -124,12 +102,12 @@ func printVerdict(std Stdio, s probe.Snapshot, agents int, asJSON bool) error {
 	return err
 }
 
-func watchProbe(ctx context.Context, std Stdio, cfg config.Resolved, asJSON bool) error {
+func watchProbe(ctx context.Context, std outside.Stdio, cfg config.Resolved, asJSON bool) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	every := min(cfg.ProbeInterval, 5*time.Second)
 	for {
-		if err := printVerdict(std, takeSnapshot(ctx), cfg.AgentsPerWave, asJSON); err != nil {
+		if err := printVerdict(std, job.TakeSnapshot(ctx), cfg.AgentsPerWave, asJSON); err != nil {
 			return err
 		}
 		t := time.NewTimer(every)

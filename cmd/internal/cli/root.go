@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"autopilot/cmd/internal/outside"
+
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +33,7 @@ func rootLong() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func newRoot(std Stdio) *cobra.Command {
+func newRoot(std outside.Stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use: "autopilot", Short: "Supervise Claude Code sessions, unattended", Long: rootLong(),
 		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true,
@@ -49,12 +51,13 @@ func newRoot(std Stdio) *cobra.Command {
 			return nil // the stand-in parses its own flags
 		}
 		if err := os.Chdir(dir); err != nil {
-			return usage("-C: %v", err)
+			return outside.Usage("-C: %v", err)
 		}
 		return nil
 	}
 	root.AddCommand(
-		runCommand(std), planCommand(std), statusCommand(std), stopCommand(std), probeCommand(std),
+		runCommand(std), planCommand(std), statusCommand(std), watchCommand(std), stopCommand(std), resumeCommand(std), answerCommand(std),
+		setCommand(std), goalCommand(std), reflectCommand(std), metricsCommand(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),
 		versionCommand(std), manCommand(std), hookCommand(std), standinCommand(std),
 	)
@@ -95,7 +98,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return usageHint(nearest(args[0], names), "unknown command %q", args[0])
+	return outside.UsageHint(nearest(args[0], names), "unknown command %q", args[0])
 }
 
 // flagError names the nearest flag for one that is not known.
@@ -104,15 +107,15 @@ func flagError(c *cobra.Command, err error) error {
 	flag, unknown := strings.CutPrefix(words, "unknown flag: --")
 	if !unknown {
 		words, _, _ = strings.Cut(words, ": strconv.")
-		return usageHint("see 'autopilot "+c.Name()+" --help'", "%s", words)
+		return outside.UsageHint("see 'autopilot "+c.Name()+" --help'", "%s", words)
 	}
-	return usageHint(nearestFlag(c, flag), "unknown flag --%s", flag)
+	return outside.UsageHint(nearestFlag(c, flag), "unknown flag --%s", flag)
 }
 
 // noArgs refuses arguments by name.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageHint("see 'autopilot "+c.Name()+" --help'", "%s takes no argument, got %q", c.Name(), args[0])
+		return outside.UsageHint("see 'autopilot "+c.Name()+" --help'", "%s takes no argument, got %q", c.Name(), args[0])
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"autopilot/cmd/internal/cli"
+	"autopilot/cmd/internal/outside"
 	"autopilot/probe/proctree"
 	"autopilot/sessions/launch"
 	"autopilot/sessions/standin"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"autopilot": func() { os.Exit(cli.Main(allowNested(os.Args[1:]), cli.System())) },
+		"autopilot": func() { os.Exit(cli.Main(allowNested(os.Args[1:]), outside.System())) },
 		"claude": func() {
 			os.Exit(standin.Main(standin.Process{Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 		},

@@ -7,15 +7,21 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/start"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
 	"autopilot/supervisor"
+	"autopilot/supervisor/ending"
+	"autopilot/supervisor/pursuit"
 )
 
 // statusView is what 'status' knows about a project.
@@ -29,12 +35,17 @@ type statusView struct {
 	Waiting    *supervisor.Waiting    `json:"waiting,omitempty"`
 	Stopping   string                 `json:"stopping,omitempty"`
 	Folder     string                 `json:"folder,omitempty"`
+	Mode       string                 `json:"mode,omitempty"`
+	Progress   *pursuit.Progress      `json:"progress,omitempty"`
+	Goals      []ledger.Goal          `json:"goals,omitempty"`
+	Resumable  *bool                  `json:"resumable,omitempty"`
+	WhyNot     string                 `json:"not_resumable_because,omitempty"`
 	Record     *ledger.Run            `json:"record"`
 	Recovered  []supervisor.Recovered `json:"recovered,omitempty"`
 	Elsewhere  string                 `json:"elsewhere,omitempty"` // a run that keeps its state in another folder
 }
 
-func statusCommand(std Stdio) *cobra.Command {
+func statusCommand(std outside.Stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status", Short: "Show the run in this repository, or how the last one ended", Args: noArgs,
@@ -42,7 +53,7 @@ func statusCommand(std Stdio) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		p, err := setUp(c, std, nil)
+		p, err := job.SetUp(c.Context(), std, nil)
 		if err != nil {
 			return err
 		}
@@ -53,12 +64,12 @@ func statusCommand(std Stdio) *cobra.Command {
 		if asJSON {
 			return json.NewEncoder(std.Out).Encode(v)
 		}
-		return std.say("%s", v.text(time.Now()))
+		return std.Say("%s", v.text(time.Now()))
 	}
 	return c
 }
 
-func viewStatus(ctx context.Context, p place) (statusView, error) {
+func viewStatus(ctx context.Context, p job.Place) (statusView, error) {
 	v, err := viewOwn(ctx, p)
 	if err == nil && !v.Running {
 		v.Elsewhere = elsewhere(p)
@@ -68,21 +79,21 @@ func viewStatus(ctx context.Context, p place) (statusView, error) {
 
 // elsewhere names a run in this work tree that keeps its state in another
 // folder, as one that was started by cron or by another user may.
-func elsewhere(p place) string {
-	holder, held, err := statedir.Peek(p.lockPath())
+func elsewhere(p job.Place) string {
+	holder, held, err := statedir.Peek(p.LockPath())
 	if err != nil || !held {
 		return ""
 	}
 	return holder.String()
 }
 
-func viewOwn(ctx context.Context, p place) (statusView, error) {
-	v := statusView{Repository: p.repo.Top}
-	project, found, err := statedir.FindProject(p.state, p.repo.Top)
+func viewOwn(ctx context.Context, p job.Place) (statusView, error) {
+	v := statusView{Repository: p.Repo.Top}
+	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
 	if err != nil || !found {
 		return v, err
 	}
-	if v.Recovered, err = recoverDead(ctx, p, project); err != nil {
+	if v.Recovered, err = start.RecoverDead(ctx, p, project); err != nil {
 		return v, err
 	}
 	if v.RunID, err = supervisor.LastRun(project); err != nil || v.RunID == "" {
@@ -96,37 +107,19 @@ func viewOwn(ctx context.Context, p place) (statusView, error) {
 	if err != nil {
 		return v, err
 	}
-	v.Record = &st.Record
+	v.Record, v.Mode, v.Goals = &st.Record, st.Mode, st.Pursuit.Records()
+	progress := st.Pursuit.Progress()
+	v.Progress = &progress
 	if v.Running = st.Alive(); v.Running {
 		v.PID, v.Iteration, v.Current, v.Waiting = st.PID, st.Iteration, st.Current, st.Waiting
 		v.Stopping = supervisor.StopRequested(v.Folder)
+		v.Iteration += st.Carried.Iterations
+	} else {
+		v.WhyNot = supervisor.NotResumable(st)
+		resumable := v.WhyNot == ""
+		v.Resumable = &resumable
 	}
 	return v, nil
-}
-
-// recoverDead finishes runs whose supervisor was killed. It does nothing when a
-// run is on, or when no run is open.
-func recoverDead(ctx context.Context, p place, project statedir.Project) ([]supervisor.Recovered, error) {
-	open, err := supervisor.OpenRuns(project)
-	if err != nil || len(open) == 0 {
-		return nil, err
-	}
-	past, cancel := context.WithDeadline(ctx, time.Now())
-	defer cancel()
-	lock, err := statedir.Acquire(past, p.lockPath(), statedir.Holder{})
-	if _, held := errors.AsType[*statedir.HeldError](err); held {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = lock.Release() }()
-	ledgers, err := ledger.Open(p.metricsDir())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = ledgers.Close() }()
-	return supervisor.Recover(project, ledgers)
 }
 
 // text is the status for a person.
@@ -147,12 +140,7 @@ func (v statusView) text(now time.Time) string {
 	}
 	rec := v.Record
 	if !v.Running {
-		why := rec.ExitCause
-		if rec.KillSwitchDetail != nil && *rec.KillSwitchDetail != "" {
-			why += " (" + *rec.KillSwitchDetail + ")"
-		}
-		return s + fmt.Sprintf("no run is on; the last was %s\n  ended       %s: %s\n  sessions    %d of %d, %d tokens, $%.4f\n",
-			v.RunID, time.Time(rec.CompletedAt).Local().Format(time.DateTime), why, rec.IterationsCompleted, rec.MaxSessions, rec.TotalTokensUsed, rec.TotalCostUSD)
+		return s + v.ended()
 	}
 	s += fmt.Sprintf("run %s is on (pid %d), for %s\n", v.RunID, v.PID, now.Sub(time.Time(rec.StartedAt)).Round(time.Second))
 	s += fmt.Sprintf("  iteration   %d of %d, %d completed, %d tokens, $%.4f\n", v.Iteration, rec.MaxSessions, rec.IterationsCompleted, rec.TotalTokensUsed, rec.TotalCostUSD)
@@ -160,6 +148,7 @@ func (v statusView) text(now time.Time) string {
 		s += fmt.Sprintf("  session     %s, %s, for %s\n", v.Current.SessionID, v.Current.Mode, now.Sub(v.Current.StartedAt).Round(time.Second))
 		s += fmt.Sprintf("  messages    %s\n", sessions.StderrPath(supervisor.SessionFolder(v.Folder, sessions.ID(v.Current.SessionID))))
 	}
+	s += v.progress()
 	if v.Waiting != nil {
 		s += fmt.Sprintf("  waiting     until %s: %s\n", v.Waiting.Until.Local().Format(time.DateTime), v.Waiting.Why)
 	}
@@ -169,7 +158,61 @@ func (v statusView) text(now time.Time) string {
 	return s
 }
 
-func stopCommand(std Stdio) *cobra.Command {
+// ended says how the last run ended.
+func (v statusView) ended() string {
+	rec := v.Record
+	why := rec.ExitCause
+	if rec.KillSwitchDetail != nil && *rec.KillSwitchDetail != "" {
+		why += " (" + *rec.KillSwitchDetail + ")"
+	}
+	s := fmt.Sprintf("no run is on; the last was %s\n  ended       %s: %s\n  sessions    %d of %d, %d tokens, $%.4f\n",
+		v.RunID, time.Time(rec.CompletedAt).Local().Format(time.DateTime), why, rec.IterationsCompleted, rec.MaxSessions, rec.TotalTokensUsed, rec.TotalCostUSD)
+	if t := rec.Termination; t != nil {
+		s += ending.Text(*t)
+	}
+	s += v.progress()
+	switch {
+	case v.Resumable != nil && *v.Resumable:
+		s += "  resumable   yes, with 'autopilot resume'\n"
+	case v.WhyNot != "":
+		s += "  resumable   no: " + v.WhyNot + "\n"
+	}
+	return s
+}
+
+// progress is how far the goals are.
+func (v statusView) progress() string {
+	p := v.Progress
+	if p == nil || p.Goals == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if p.Known {
+		fmt.Fprintf(&b, "  progress    %.0f%%", p.Percent)
+		if p.Velocity > 0 {
+			fmt.Fprintf(&b, ", %.1f%% a session, %.0f%% an hour; about %d sessions and %s left", p.Velocity, p.PerHour, p.Sessions, ending.Elapsed(p.Left))
+		}
+		b.WriteString("\n")
+	}
+	if p.Goals > 1 {
+		for i, g := range v.Goals {
+			fmt.Fprintf(&b, "  goal %d      %s, %.0f%%: %s\n", i+1, g.Status, g.Percent, g.Text)
+		}
+	}
+	for _, m := range p.Milestones {
+		mark := " "
+		if m.Done {
+			mark = "x"
+		}
+		fmt.Fprintf(&b, "  milestone   [%s] %s\n", mark, m.Text)
+	}
+	if p.Last != "" {
+		fmt.Fprintf(&b, "  look back   %s\n", p.Last)
+	}
+	return b.String()
+}
+
+func stopCommand(std outside.Stdio) *cobra.Command {
 	var now bool
 	c := &cobra.Command{
 		Use: "stop", Short: "Stop the run in this repository after its current session", Args: noArgs,
@@ -177,7 +220,7 @@ func stopCommand(std Stdio) *cobra.Command {
 	}
 	c.Flags().BoolVar(&now, "now", false, "end the current session as well")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		p, err := setUp(c, std, nil)
+		p, err := job.SetUp(c.Context(), std, nil)
 		if err != nil {
 			return err
 		}
@@ -188,9 +231,9 @@ func stopCommand(std Stdio) *cobra.Command {
 
 // awaitState waits a moment for the state of a run of ours that holds the lock
 // but has not written it yet.
-func awaitState(project statedir.Project, found bool, p place) supervisor.State {
+func awaitState(project statedir.Project, found bool, p job.Place) supervisor.State {
 	for deadline := time.Now().Add(startWait); found && time.Now().Before(deadline); <-time.After(stopLook) {
-		holder, held, err := statedir.Peek(p.lockPath())
+		holder, held, err := statedir.Peek(p.LockPath())
 		if err != nil || !held || holder.RunID == "" {
 			break
 		}
@@ -210,8 +253,8 @@ const (
 	stopLook  = 20 * time.Millisecond
 )
 
-func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
-	project, found, err := statedir.FindProject(p.state, p.repo.Top)
+func stopRun(ctx context.Context, std outside.Stdio, p job.Place, now bool) error {
+	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
 	if err != nil {
 		return err
 	}
@@ -235,12 +278,12 @@ func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
 	}
 	if id == "" || !st.Alive() {
 		if other := elsewhere(p); other != "" {
-			return &codeError{
-				code: exitHeld, err: fmt.Errorf("the run in this repository keeps its state elsewhere: %s", other),
-				hint: "stop it from where it was started, or send its pid an interrupt",
+			return &outside.Error{
+				Code: outside.ExitHeld, Err: fmt.Errorf("the run in this repository keeps its state elsewhere: %s", other),
+				Way: "stop it from where it was started, or send its pid an interrupt",
 			}
 		}
-		fmt.Fprintf(std.Out, "no run is on in %s\n", p.repo.Top)
+		fmt.Fprintf(std.Out, "no run is on in %s\n", p.Repo.Top)
 		return nil
 	}
 	by := fmt.Sprintf("'autopilot stop' (pid %d)", os.Getpid())
@@ -261,7 +304,7 @@ func stopRun(ctx context.Context, std Stdio, p place, now bool) error {
 	return waitGone(ctx, std, id, st)
 }
 
-func waitGone(ctx context.Context, std Stdio, id string, st supervisor.State) error {
+func waitGone(ctx context.Context, std outside.Stdio, id string, st supervisor.State) error {
 	deadline := time.Now().Add(stopWait)
 	for st.Alive() {
 		if time.Now().After(deadline) {

@@ -3,14 +3,16 @@ package cli
 import (
 	"fmt"
 
+	"autopilot/cmd/internal/outside"
+
 	"github.com/spf13/cobra"
 )
 
-func versionCommand(std Stdio) *cobra.Command {
+func versionCommand(std outside.Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version of autopilot", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(std.Out, "autopilot %s\n", version())
+			_, err := fmt.Fprintf(std.Out, "autopilot %s\n", outside.Version())
 			return err
 		},
 	}

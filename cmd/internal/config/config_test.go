@@ -43,6 +43,8 @@ func setting(t *testing.T, r Resolved, key string) Setting {
 
 func defaults() Config {
 	return Config{
+		Mode: ModeFixed, MaxErrors: 1, Reflector: ReflectorAuto, ReflectTemperature: 0.7, ReflectTopP: 0.6, ReflectTimeout: 2 * time.Minute,
+		Matrix: MatrixExtended, RequireConcreteGoals: true, VerifyTimeout: 10 * time.Minute, CheckpointInterval: 1,
 		MaxSessions: 5, MaxHours: 4, ConfidenceThreshold: 0.85, StallTimeout: 10 * time.Minute, ToolStallTimeout: 30 * time.Minute,
 		ExitGrace: time.Minute, LimitMargin: time.Minute, BackoffInitial: 30 * time.Second, BackoffMax: 10 * time.Minute,
 		ProbeInterval: 15 * time.Second, PeerAbort: 6, CarryoverThreshold: 0.5, AgentsPerWave: 6, Claude: "claude",
@@ -70,11 +72,13 @@ func TestDefaults(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	want := [][4]string{
-		{"max-sessions", "5", "1..50", "AUTOPILOT_MAX_SESSIONS"},
-		{"max-hours", "4.0", "0.5..24", "AUTOPILOT_MAX_HOURS"},
+		{"mode", "fixed", "fixed, continuous", "AUTOPILOT_MODE"},
+		{"max-sessions", "5", "1..50; in continuous mode 1..1000", "AUTOPILOT_MAX_SESSIONS"},
+		{"max-hours", "4.0", "0.5..24; in continuous mode 0.0001..720", "AUTOPILOT_MAX_HOURS"},
 		{"confidence-threshold", "0.85", "0..1", "AUTOPILOT_CONFIDENCE_THRESHOLD"},
 		{"max-tokens", "0", "0 or more", "AUTOPILOT_MAX_TOKENS"},
 		{"max-cost-usd", "0", "0 or more", "AUTOPILOT_MAX_COST_USD"},
+		{"max-consecutive-errors", "1", "1..100", "AUTOPILOT_MAX_CONSECUTIVE_ERRORS"},
 		{"peer-abort", "6", "0..1000", "AUTOPILOT_PEER_ABORT"},
 		{"carryover-threshold", "0.5", "0..1", "AUTOPILOT_CARRYOVER_THRESHOLD"},
 		{"agents-per-wave", "6", "0..100", "AUTOPILOT_AGENTS_PER_WAVE"},
@@ -93,6 +97,22 @@ func TestOptions(t *testing.T) {
 		{"source", "auto", "auto, lifecycle, goal", "AUTOPILOT_SOURCE"},
 		{"lifecycle-steps", "/session {mode}, /go, /close", "", "AUTOPILOT_LIFECYCLE_STEPS"},
 		{"use-api-key", "false", "", "AUTOPILOT_USE_API_KEY"},
+		{"require-concrete-goals", "true", "", "AUTOPILOT_REQUIRE_CONCRETE_GOALS"},
+		{"auto-refine-goals", "false", "", "AUTOPILOT_AUTO_REFINE_GOALS"},
+		{"proceed-with-time-limit", "false", "", "AUTOPILOT_PROCEED_WITH_TIME_LIMIT"},
+		{"verify", "", "", "AUTOPILOT_VERIFY"},
+		{"expect-file", "", "", "AUTOPILOT_EXPECT_FILE"},
+		{"verify-timeout", "10m", "1s..6h", "AUTOPILOT_VERIFY_TIMEOUT"},
+		{"checkpoint-interval", "1", "1..1000", "AUTOPILOT_CHECKPOINT_INTERVAL"},
+		{"checkpoint-dir", "", "", "AUTOPILOT_CHECKPOINT_DIR"},
+		{"reflect-every", "0", "0..100", "AUTOPILOT_REFLECT_EVERY"},
+		{"reflector", "auto", "auto, openai, claude, rules", "AUTOPILOT_REFLECTOR"},
+		{"reflect-model", "", "", "AUTOPILOT_REFLECT_MODEL"},
+		{"reflect-url", "", "", "AUTOPILOT_REFLECT_URL"},
+		{"reflect-temperature", "0.7", "0..2", "AUTOPILOT_REFLECT_TEMPERATURE"},
+		{"reflect-top-p", "0.6", "0..1", "AUTOPILOT_REFLECT_TOP_P"},
+		{"reflect-timeout", "2m", "1s..1h", "AUTOPILOT_REFLECT_TIMEOUT"},
+		{"matrix", "extended", "extended, strict", "AUTOPILOT_MATRIX"},
 		{"metrics-dir", ".orchestrator/metrics", "", "AUTOPILOT_METRICS_DIR"},
 		{"log-format", "auto", "auto, text, json", "AUTOPILOT_LOG_FORMAT"},
 		{"persistence", "true", "", "AUTOPILOT_PERSISTENCE"},
@@ -568,25 +588,5 @@ func TestLoadFile(t *testing.T) {
 	}
 	if _, err := LoadFile(dir, true); err == nil || !strings.Contains(err.Error(), "read configuration: ") {
 		t.Errorf("a folder: got %v, want an error that says what was read", err)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	for word, want := range map[string]string{
-		"max-session": "max-sessions", "max-sessions": "max-sessions", "maxsessions": "max-sessions", "stall": "", "claud": "claude",
-		"permission_mode": "permission-mode", "x": "", "": "", "modell": "model",
-	} {
-		if got := Nearest(word, keys()); got != want {
-			t.Errorf("nearest to %q: got %q, want %q", word, got, want)
-		}
-	}
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance of %q and %q: got %d, want %d", tt.a, tt.b, got, tt.want)
-		}
 	}
 }

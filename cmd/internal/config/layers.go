@@ -23,11 +23,11 @@ const RepoFile = "autopilot.yaml"
 // start with the prefix of the options but are none.
 func handedDown() []string {
 	return []string{
-		"AUTOPILOT_GUARD", "AUTOPILOT_RUN_ID", "AUTOPILOT_RUN_TOKEN", "AUTOPILOT_SESSION_ID",
+		"AUTOPILOT_AGREED", "AUTOPILOT_GUARD", "AUTOPILOT_REFLECT_KEY", "AUTOPILOT_RUN_ID", "AUTOPILOT_RUN_TOKEN", "AUTOPILOT_SESSION_ID",
 	}
 }
 
-// FromEnv reads the AUTOPILOT_* variables. A variable that names no option
+// FromEnv reads the AUTONOMOUS_* variables and over them the AUTOPILOT_* ones. A variable that names no option
 // becomes an unknown key, because a limit with a typing mistake in its name is no
 // limit. An empty variable counts as one that is not set.
 func FromEnv(environ []string) []Value {
@@ -40,16 +40,19 @@ func FromEnv(environ []string) []Value {
 		key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, EnvPrefix), "_", "-"))
 		raw := []string{value}
 		if o, ok := find(key); ok && o.List {
-			raw = splitList(value)
+			raw = splitList(value, o.Separator)
 		}
 		out = append(out, Value{Key: key, Raw: raw, Origin: "environment " + name})
 	}
-	return out
+	return slices.Concat(fromAutonomous(environ), out)
 }
 
-func splitList(s string) []string {
+func splitList(s, separator string) []string {
+	if separator == "" {
+		separator = ","
+	}
 	var out []string
-	for part := range strings.SplitSeq(s, ",") {
+	for part := range strings.SplitSeq(s, separator) {
 		if part = strings.TrimSpace(part); part != "" {
 			out = append(out, part)
 		}

@@ -39,6 +39,25 @@ type Config struct {
 	MetricsDir          string // relative to the repository, or absolute
 	LogFormat           string
 	Persistence         bool
+
+	Mode                 string
+	MaxErrors            int // broken sessions in a row
+	ReflectEvery         int // sessions between two reflections; 0 is never
+	Reflector            string
+	ReflectModel         string // empty leaves the choice to the reflector
+	ReflectURL           string // base URL of a service that speaks OpenAI's API
+	ReflectTemperature   float64
+	ReflectTopP          float64
+	ReflectTimeout       time.Duration
+	Matrix               string
+	RequireConcreteGoals bool
+	AutoRefineGoals      bool
+	ProceedWithTimeLimit bool
+	Verify               []string // shell commands
+	ExpectFiles          []string
+	VerifyTimeout        time.Duration
+	CheckpointInterval   int // sessions
+	CheckpointDir        string
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -51,6 +70,11 @@ type Option struct {
 	List      bool // may be given several times
 	Bool      bool // a flag without a value means true
 	NotInRepo bool // refused in the files of a repository
+	// Continuous is the default in the mode of that name, where it is another.
+	Continuous string
+	// Separator is what separates the values of a list in an environment variable;
+	// a comma unless it says otherwise.
+	Separator string
 	apply     func(c *Config, raw []string) (moved, error)
 }
 
@@ -83,16 +107,28 @@ const BypassPermissions = "bypassPermissions"
 // Options returns every option in the order in which help and listings show
 // them.
 func Options() []Option {
-	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), placeOptions())
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), placeOptions())
 }
 
 func limitOptions() []Option {
+	sessions := func(in span[int]) Option {
+		return integer("max-sessions", "5", in, "sessions to run at most", func(c *Config, n int) { c.MaxSessions = n })
+	}
+	hours := func(in span[float64]) Option {
+		return number("max-hours", "4.0", in, "hours of wall clock for the whole run; checked between sessions", func(c *Config, v float64) { c.MaxHours = v })
+	}
+	tokens := offAtZero(integer("max-tokens", "0", span[int]{0, math.MaxInt}, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) }))
+	errs := func(in span[int]) Option {
+		return integer("max-consecutive-errors", "1", in, "sessions in a row that may go wrong; 1 stops at the first", func(c *Config, n int) { c.MaxErrors = n })
+	}
 	return []Option{
-		integer("max-sessions", "5", span[int]{1, 50}, "sessions to run at most", func(c *Config, n int) { c.MaxSessions = n }),
-		number("max-hours", "4.0", span[float64]{0.5, 24}, "hours of wall clock for the whole run; checked between sessions", func(c *Config, v float64) { c.MaxHours = v }),
+		choice("mode", ModeFixed, []string{ModeFixed, ModeContinuous}, "fixed runs its sessions; continuous goes on until a look back says that the goal is reached, within guardrails", func(c *Config, v string) { c.Mode = v }),
+		guardrail(sessions(span[int]{1, 50}), "200", sessions(span[int]{1, 1000})),
+		guardrail(hours(span[float64]{0.5, 24}), "2", hours(span[float64]{0.0001, 720})),
 		number("confidence-threshold", "0.85", span[float64]{0, 1}, "confidence below which no session is started without a person", func(c *Config, v float64) { c.ConfidenceThreshold = v }),
-		offAtZero(integer("max-tokens", "0", span[int]{0, math.MaxInt}, "tokens for the whole run (input, output and cache writes); 0 is no limit", func(c *Config, n int) { c.MaxTokens = int64(n) })),
+		guardrail(tokens, "500000", tokens),
 		offAtZero(number("max-cost-usd", "0", span[float64]{0, math.MaxFloat64}, "US dollars for the whole run; the rest is handed to each session; 0 is no limit", func(c *Config, v float64) { c.MaxCostUSD = v })),
+		guardrail(errs(span[int]{1, 100}), "5", errs(span[int]{1, 100})),
 		integer("peer-abort", "6", span[int]{0, 1000}, "other Claude sessions above which a critical machine stops the run", func(c *Config, n int) { c.PeerAbort = n }),
 		number("carryover-threshold", "0.5", span[float64]{0, 1}, "share of a session's plan left undone above which the run stops", func(c *Config, v float64) { c.CarryoverThreshold = v }),
 		integer(agentsPerWave, "6", span[int]{0, maxAgentsPerWave}, "sub-agents at once in a session on a green machine", func(c *Config, n int) { c.AgentsPerWave = n }),

@@ -14,6 +14,7 @@ type Value struct {
 	Raw    []string
 	Origin string // where a person finds it: "flag --max-hours", "autopilot.yaml:3"
 	InRepo bool   // it stands in a file of the repository
+	Err    error  // why it cannot be used; nil in most cases
 }
 
 // Setting is one effective value with its origin, for plans and listings.
@@ -41,6 +42,8 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 		for _, v := range layer {
 			o, ok := find(v.Key)
 			switch {
+			case v.Err != nil:
+				problems = append(problems, fmt.Errorf("%s: %w (%s)", v.Key, v.Err, v.Origin))
 			case v.Key == agentsPerWaveByMode:
 				byKey[v.Key] = v
 			case !ok:
@@ -59,7 +62,7 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 	for _, o := range Options() {
 		v, given := byKey[o.Key]
 		if !given {
-			v = defaultValue(o)
+			v = defaultValue(o, r.Mode)
 		}
 		m, err := o.apply(&r.Config, v.Raw)
 		if err != nil {
@@ -108,8 +111,11 @@ func (r *Resolved) setByMode(v Value) error {
 	return nil
 }
 
-func defaultValue(o Option) Value {
+func defaultValue(o Option, mode string) Value {
 	v := Value{Key: o.Key, Raw: []string{o.Default}, Origin: "default"}
+	if mode == ModeContinuous && o.Continuous != "" {
+		v.Raw, v.Origin = []string{o.Continuous}, "default of mode continuous"
+	}
 	if o.List {
 		v.Raw = nil
 		if o.Default != "" {
@@ -144,33 +150,39 @@ func keys() []string {
 }
 
 // Nearest returns the candidate that is closest to word by edit distance, or
-// "" when none is close enough to be meant.
+// "" when none is close enough to be meant. Of two that are equally close, the one
+// of the word's own length is meant.
 func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", len(word)/3+2
 	for _, c := range candidates {
-		if d := distance(word, c); d < bestDistance {
+		d := distance(word, c)
+		if d < bestDistance || d == bestDistance && best != "" && len(c) == len(word) && len(best) != len(word) {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-// distance is the Levenshtein distance of two short words, in bytes.
+// distance is the number of bytes that are put in, left out, exchanged or swapped
+// with their neighbour between two short words (optimal string alignment).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
-				cost = min(diagonal, row[j], row[j+1]) + 1
+				cost = min(last[j], last[j+1], row[j]) + 1
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			row[j+1] = cost
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

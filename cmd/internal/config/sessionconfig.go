@@ -100,7 +100,7 @@ func sessionValues(key, value, origin string, inBlock bool) []Value {
 		return nil
 	case inBlock:
 		if o, ok := find(key); ok && o.List {
-			v.Raw = splitList(value)
+			v.Raw = splitList(value, o.Separator)
 		}
 		return []Value{v}
 	case key == "persistence":
@@ -115,7 +115,7 @@ func splitByMode(v Value) []Value {
 	def, modes, ok := strings.Cut(v.Raw[0], "(")
 	out := []Value{{Key: v.Key, Raw: []string{strings.TrimSpace(def)}, Origin: v.Origin, InRepo: true}}
 	if ok {
-		out = append(out, Value{Key: agentsPerWaveByMode, Raw: splitList(strings.TrimSuffix(strings.TrimSpace(modes), ")")), Origin: v.Origin, InRepo: true})
+		out = append(out, Value{Key: agentsPerWaveByMode, Raw: splitList(strings.TrimSuffix(strings.TrimSpace(modes), ")"), ""), Origin: v.Origin, InRepo: true})
 	}
 	return out
 }

@@ -172,12 +172,19 @@ func (l *Live) Close() {
 // liveText is the live line: where the run stands and what the session does.
 func liveText(s supervisor.Status, now time.Time) string {
 	elapsed := now.Sub(s.Started.Round(0))
+	limit := time.Duration(s.Limits.MaxHours * float64(time.Hour))
 	percent := 100 * max(float64(s.Iteration-1)/float64(max(1, s.Limits.MaxSessions)), elapsed.Hours()/s.Limits.MaxHours)
-	head := fmt.Sprintf("%d/%d %3.0f%% %s", s.Iteration, s.Limits.MaxSessions, min(100, percent), elapsed.Round(time.Second))
+	left := time.Duration(0) // unknown
 	if s.Iteration > 1 {
 		each := elapsed / time.Duration(s.Iteration-1)
-		left := each * time.Duration(s.Limits.MaxSessions-s.Iteration+1)
-		head += fmt.Sprintf(" eta %s", min(left, time.Duration(s.Limits.MaxHours*float64(time.Hour))-elapsed).Round(time.Minute))
+		left = each * time.Duration(s.Limits.MaxSessions-s.Iteration+1)
+	}
+	if p := s.Progress; p.Known { // what a look back says is nearer to the truth than the limits
+		percent, left = p.Percent, p.Left
+	}
+	head := fmt.Sprintf("%d/%d %3.0f%% %s", s.Iteration, s.Limits.MaxSessions, min(100, percent), elapsed.Round(time.Second))
+	if left > 0 {
+		head += fmt.Sprintf(" eta %s", max(0, min(left, limit-elapsed)).Round(time.Minute))
 	}
 	if s.Mode == "" {
 		return head + "  starting"

@@ -1,4 +1,4 @@
-package cli
+package start
 
 import (
 	"fmt"
@@ -8,10 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/forecast"
 	"autopilot/metrics/ledger"
 	"autopilot/sessions/binary"
 	"autopilot/sessions/launch"
 	"autopilot/supervisor"
+	"autopilot/supervisor/ending"
 )
 
 // background runs f beside the caller, who waits for its end by other means.
@@ -34,11 +38,11 @@ func warnRecovered(log *slog.Logger, recovered []supervisor.Recovered, recoverEr
 }
 
 // warnBefore puts into the log what a person should know tomorrow morning.
-func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup) {
-	for _, n := range j.cfg.Notes {
+func warnBefore(log *slog.Logger, std outside.Stdio, j job.Job, s runSetup) {
+	for _, n := range j.Cfg.Notes {
 		log.Warn("a setting was moved to its bound", "detail", n)
 	}
-	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.cfg.UseAPIKey})
+	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.Cfg.UseAPIKey})
 	for _, n := range notes {
 		log.Warn(n)
 	}
@@ -51,7 +55,7 @@ func warnBefore(log *slog.Logger, std Stdio, j job, s runSetup) {
 }
 
 // printSummary says how the run ended, for a person.
-func printSummary(std Stdio, j job, out supervisor.Outcome) {
+func printSummary(std outside.Stdio, j job.Job, out supervisor.Outcome) {
 	rec := out.Record
 	var b strings.Builder
 	why := rec.ExitCause
@@ -68,12 +72,18 @@ func printSummary(std Stdio, j job, out supervisor.Outcome) {
 		}
 		fmt.Fprintf(&b, "  - %s %s%s\n", e.SessionID, e.Ending, cause)
 	}
+	if rec.Termination != nil {
+		b.WriteString(ending.Text(*rec.Termination))
+	}
+	if f := rec.Forecast; f != nil && rec.IterationsCompleted > 0 {
+		fmt.Fprintf(&b, "  forecast    %s\n", forecast.Compare(*f, forecast.TruthOf(rec)).Text())
+	}
 	if out.Manual != "" {
 		fmt.Fprintf(&b, "  by hand: %s\n", out.Manual)
 	}
 	if out.Hint != "" {
 		fmt.Fprintf(&b, "  next: %s\n", out.Hint)
 	}
-	fmt.Fprintf(&b, "  record: %s\n", filepath.Join(j.metricsDir(), ledger.RunsFile))
-	_ = std.say("%s", b.String()) // a reader that went away ends nothing
+	fmt.Fprintf(&b, "  record: %s\n", filepath.Join(j.MetricsDir(), ledger.RunsFile))
+	_ = std.Say("%s", b.String()) // a reader that went away ends nothing
 }

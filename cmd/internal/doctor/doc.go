@@ -1,0 +1,3 @@
+// Package doctor looks at everything that a run needs and says how to mend what is
+// not well.
+package doctor

@@ -1,0 +1,204 @@
+package job
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/outside"
+	"autopilot/probe"
+	"autopilot/probe/proctree"
+	"autopilot/reflector/goal"
+	"autopilot/sessions"
+	"autopilot/sessions/launch"
+	"autopilot/sessions/ptyrun"
+	"autopilot/sessions/vitals"
+	"autopilot/supervisor"
+	"autopilot/supervisor/gate"
+	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/source"
+)
+
+// Job is a checked request for a run or a plan.
+type Job struct {
+	Place
+	Goal    string // the first of the goals
+	Goals   []goal.Analysis
+	Refined []string // goals that were replaced by the suggested ones
+	Extra   []string // handed to claude as it is
+	Source  supervisor.Source
+	Probe   func(context.Context) probe.Snapshot
+
+	verify, expect []gate.Check
+}
+
+// Request is what a person typed.
+type Request struct {
+	Words    []string // the first goal
+	Goals    []string // further ones
+	Extra    []string // handed to claude as it is
+	Flags    []config.Value
+	Snapshot string // file with the machine's state, for a rehearsal
+}
+
+// New checks everything that can be checked without starting anything.
+func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
+	if len(r.Words) > 1 {
+		return Job{}, outside.UsageHint(`put the goal in quotes: autopilot run "make the tests pass"`, "one goal is wanted, got %d words", len(r.Words))
+	}
+	if err := launch.RefusedExtra(r.Extra); err != nil {
+		return Job{}, outside.Usage("%v", err)
+	}
+	p, err := SetUp(ctx, std, r.Flags)
+	if err != nil {
+		return Job{}, err
+	}
+	j := Job{Place: p, Extra: r.Extra}
+	if err := j.readGoals(append(slices.Clone(r.Words), r.Goals...)); err != nil {
+		return j, err
+	}
+	if len(j.Goals) > 0 {
+		j.Goal = j.Goals[0].Goal
+	}
+	if j.Source, err = j.chooseSource(); err != nil {
+		return j, err
+	}
+	if j.Probe, err = chooseProbe(std, r.Snapshot); err != nil {
+		return j, err
+	}
+	return j, j.checkPermissions(std)
+}
+
+// chooseProbe measures this machine, or rehearses with the snapshot in a file,
+// which is read anew each time.
+func chooseProbe(std outside.Stdio, file string) (func(context.Context) probe.Snapshot, error) {
+	if file == "" {
+		return TakeSnapshot, nil
+	}
+	if _, err := ReadSnapshot(std, file); err != nil {
+		return nil, err
+	}
+	return func(context.Context) probe.Snapshot {
+		s, err := ReadSnapshot(std, file)
+		if err != nil {
+			return probe.Snapshot{Absent: []probe.Absence{{Signal: "snapshot", Reason: err.Error()}}}
+		}
+		s.TakenAt = time.Now()
+		return s
+	}, nil
+}
+
+func (j Job) chooseSource() (supervisor.Source, error) {
+	lifecycle := source.Lifecycle{Repo: j.Repo.Top, Steps: j.Cfg.LifecycleSteps}
+	switch {
+	case j.Cfg.Source == config.SourceLifecycle && j.Goal != "":
+		return nil, outside.UsageHint("leave out one of the two", "--source lifecycle takes no goal, got %q", j.Goal)
+	case j.Cfg.Source == config.SourceLifecycle:
+		if len(j.Cfg.LifecycleSteps) == 0 {
+			return nil, outside.Usage("lifecycle-steps is empty: a lifecycle session needs at least one prompt")
+		}
+		return lifecycle, nil
+	case j.Goal != "":
+		return source.Goal{}, nil
+	case j.Cfg.Source == config.SourceGoal:
+		return nil, outside.UsageHint(`autopilot run "make the tests pass"`, "--source goal needs a goal")
+	case source.HasLifecycle(j.Repo.Top):
+		return lifecycle, nil
+	default:
+		return nil, outside.UsageHint(`name a goal (autopilot run "make the tests pass"), or set the repository up for session-orchestrator`,
+			"there is nothing to do in %s: no goal was given and no lifecycle files are there", j.Repo.Top)
+	}
+}
+
+// checkPermissions refuses a mode that claude itself would refuse at each start.
+func (j Job) checkPermissions(std outside.Stdio) error {
+	if j.Cfg.PermissionMode == config.BypassPermissions && os.Geteuid() == 0 && std.Getenv("IS_SANDBOX") != "1" {
+		return outside.UsageHint("run as another user, choose another --permission-mode, or set IS_SANDBOX=1 if this is a sandbox",
+			"permission-mode %s is refused by claude when it runs as root", config.BypassPermissions)
+	}
+	return nil
+}
+
+// CheckNested refuses to start a supervisor inside a session.
+func CheckNested(std outside.Stdio) error {
+	const way = "start it from a shell of your own, or say --allow-nested"
+	if id := std.Getenv(launch.RunVar); id != "" {
+		return outside.UsageHint(way, "this shell belongs to a session of autopilot run %s; a run inside a run is refused", id)
+	}
+	table, err := proctree.Take(proctree.Root)
+	if err != nil {
+		return nil // cannot be told; the variable above is the sure sign
+	}
+	for pid, depth := os.Getppid(), 0; pid > 1 && depth < 64; depth++ {
+		p, ok := table.Get(pid)
+		if !ok {
+			break
+		}
+		if p.Comm == "claude" {
+			return outside.UsageHint(way, "this shell belongs to the Claude Code session with pid %d; a run inside a session is refused", pid)
+		}
+		pid = p.PPID
+	}
+	return nil
+}
+
+// Limits are the bounds of the run.
+func (j Job) Limits() killswitch.Limits {
+	return killswitch.Limits{
+		MaxSessions: j.Cfg.MaxSessions, MaxHours: j.Cfg.MaxHours, MaxTokens: j.Cfg.MaxTokens, MaxCostUSD: j.Cfg.MaxCostUSD,
+		MaxErrors: j.Cfg.MaxErrors, PeerAbort: j.Cfg.PeerAbort, CarryoverThreshold: j.Cfg.CarryoverThreshold, ConfidenceThreshold: j.Cfg.ConfidenceThreshold,
+	}
+}
+
+// Waits bound the waiting for limits of the API.
+func (j Job) Waits() supervisor.Waits {
+	return supervisor.Waits{Margin: j.Cfg.LimitMargin, Initial: j.Cfg.BackoffInitial, Max: max(j.Cfg.BackoffInitial, j.Cfg.BackoffMax)}
+}
+
+// Template is what all sessions of the run have in common.
+func (j Job) Template(std outside.Stdio, claude string) sessions.Spec {
+	return sessions.Spec{
+		Dir: j.Repo.Top, Repo: j.Repo, Ignore: slices.Concat(j.inside(j.MetricsDir()), j.inside(j.Cfg.CheckpointDir)),
+		Claude: claude, Environ: std.Environ, UseAPIKey: j.Cfg.UseAPIKey, Model: j.Cfg.Model,
+		Permission: j.Cfg.PermissionMode, Tools: j.Cfg.AllowedTools, Extra: j.Extra,
+		HookCommand: launch.Quote(std.Self) + " hook agent-cap",
+		Limits: sessions.Limits{
+			Limits: vitals.Limits{
+				Stall: j.Cfg.StallTimeout, ToolStall: j.Cfg.ToolStallTimeout, Session: j.Cfg.SessionTimeout, ExitGrace: j.Cfg.ExitGrace,
+			},
+			Judge: j.Cfg.ProbeInterval, Ladder: ladder(),
+		},
+	}
+}
+
+// inside is a folder of ours relative to the repository, or nothing when it lies
+// elsewhere. What is written there is no session's work.
+func (j Job) inside(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(j.Repo.Top, dir)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	rel, err := filepath.Rel(j.Repo.Top, dir)
+	if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
+		return nil
+	}
+	return []string{filepath.ToSlash(rel)}
+}
+
+// ladder gives the CLI time to end its tools and print its result after an
+// interrupt; two seconds are enough by measurement.
+const (
+	interruptTime = 5 * time.Second
+	terminateTime = 2 * time.Second
+)
+
+func ladder() ptyrun.Ladder { return ptyrun.Ladder{Interrupt: interruptTime, Terminate: terminateTime} }

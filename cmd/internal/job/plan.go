@@ -1,0 +1,183 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/outside"
+	"autopilot/probe"
+	"autopilot/probe/tier"
+	"autopilot/sessions/launch"
+	"autopilot/sessions/prompt"
+	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/source"
+)
+
+// Plan is what a run would do, as far as that can be known now.
+type Plan struct {
+	Repository  string            `json:"repository"`
+	Source      string            `json:"source"`
+	Goal        string            `json:"goal,omitempty"`
+	DryRun      bool              `json:"dry_run"`
+	Claude      string            `json:"claude"`
+	Machine     probe.Snapshot    `json:"machine"`
+	Tier        tier.Judgement    `json:"tier"`
+	KillSwitch  *killswitch.Hit   `json:"kill_switch"` // what would stop the run before it starts, or null
+	Iterations  []PlannedSession  `json:"iterations"`
+	Settings    []config.Setting  `json:"settings"`
+	Environment []launch.Variable `json:"environment"`
+	Notes       []string          `json:"notes"`
+}
+
+// PlannedSession is one iteration of a plan. Projected means that it depends on
+// what the sessions before it do, and is shown for the signals as they are now.
+type PlannedSession struct {
+	Iteration int  `json:"iteration"`
+	Projected bool `json:"projected"`
+	source.Assignment
+	Decision  string   `json:"decision"` // "run", "manual-fallback" or the kill-switch
+	Detail    string   `json:"detail,omitempty"`
+	Tier      string   `json:"tier"`
+	Cap       int      `json:"agents_per_wave"`
+	Signal    string   `json:"signal"`
+	Arguments []string `json:"arguments"` // of the first process
+}
+
+// MakePlan works out what a run would do.
+func MakePlan(ctx context.Context, std outside.Stdio, j Job) Plan {
+	p := Plan{
+		Repository: j.Repo.Top, Source: j.Source.Name(), Goal: j.Goal, DryRun: true,
+		Machine:  j.Probe(ctx),
+		Settings: j.Cfg.Settings, Environment: launch.Unattended(), Notes: append([]string{}, j.Cfg.Notes...),
+	}
+	claude, err := FindClaude(j.Cfg.Claude)
+	if err != nil {
+		p.Notes = append(p.Notes, "a run would not start: "+err.Error())
+	}
+	p.Claude = claude
+	if err := CheckNested(std); err != nil {
+		p.Notes = append(p.Notes, "a run would not start: "+err.Error())
+	}
+	if !j.Cfg.Persistence {
+		p.Notes = append(p.Notes, "persistence is off for this repository: a run would end at once")
+	}
+	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.Cfg.UseAPIKey})
+	p.Notes = append(p.Notes, notes...)
+	p.Tier = tier.Judge(p.Machine.Signals, j.Cfg.AgentsPerWave)
+	p.KillSwitch = killswitch.CheckBefore(j.Limits(), killswitch.Before{Verdict: string(p.Tier.Tier), Peers: p.Machine.Peers})
+	for i := 1; i <= min(j.Cfg.MaxSessions, plannedAtMost); i++ {
+		s := planSession(j, p, i)
+		p.Iterations = append(p.Iterations, s)
+		if s.Decision != "run" {
+			break
+		}
+	}
+	return p
+}
+
+func planSession(j Job, p Plan, i int) PlannedSession {
+	a := j.Source.Next(source.Request{Objective: j.objective(i), Now: time.Now()})
+	cap := tier.Judge(p.Machine.Signals, j.Cfg.AgentsFor(a.Mode))
+	s := PlannedSession{Iteration: i, Projected: i > 1, Assignment: a, Decision: "run", Tier: string(cap.Tier), Cap: cap.Cap, Signal: cap.Signal}
+	if h := killswitch.CheckConfidence(j.Limits(), a.Mode, a.Confidence); h != nil {
+		s.Decision, s.Detail = "manual-fallback", h.Detail
+	} else if p.KillSwitch != nil {
+		s.Decision, s.Detail = string(p.KillSwitch.Reason), p.KillSwitch.Detail
+	}
+	if len(a.Steps) > 0 {
+		args, _ := launch.Args(launch.Options{
+			SessionID: "<uuid>", Prompt: a.Steps[0].Prompt, AsArgument: a.Steps[0].AsArgument, SystemPrompt: prompt.System(cap.Cap),
+			Settings: "<session folder>/settings.json", Schema: a.Schema, Model: j.Cfg.Model, Permission: j.Cfg.PermissionMode,
+			AllowedTools: j.Cfg.AllowedTools, MaxBudgetUSD: j.Cfg.MaxCostUSD, Extra: j.Extra,
+		})
+		s.Arguments = args
+	}
+	return s
+}
+
+// Text is the plan for a person.
+func (p Plan) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "plan (nothing is started or written)\n\nrepository  %s\nsource      %s\n", p.Repository, p.Source)
+	if p.Goal != "" {
+		fmt.Fprintf(&b, "goal        %s\n", p.Goal)
+	}
+	fmt.Fprintf(&b, "claude      %s\n", OrNone(p.Claude))
+	fmt.Fprintf(&b, "machine     %s: %s\n", p.Tier.Tier, p.Tier.Reason)
+	if p.KillSwitch != nil {
+		fmt.Fprintf(&b, "stops at    %s: %s\n", p.KillSwitch.Reason, p.KillSwitch.Detail)
+	}
+	for _, s := range p.Iterations {
+		s.write(&b)
+	}
+	b.WriteString("\nlimits and settings\n")
+	for _, s := range p.Settings {
+		note := ""
+		if s.Note != "" {
+			note = "  (" + s.Note + ")"
+		}
+		fmt.Fprintf(&b, "  %-22s %-28s %s%s\n", s.Key, OrNone(s.Value), s.Origin, note)
+	}
+	b.WriteString("\nset for every session\n")
+	for _, v := range p.Environment {
+		fmt.Fprintf(&b, "  %s=%s  %s\n", v.Name, v.Value, v.Why)
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintf(&b, "\nnote: %s\n", n)
+	}
+	return b.String()
+}
+
+func (s PlannedSession) write(b *strings.Builder) {
+	projected := ""
+	if s.Projected {
+		projected = " (projected: with the signals of now)"
+	}
+	fmt.Fprintf(b, "\niteration %d%s\n", s.Iteration, projected)
+	fmt.Fprintf(b, "  mode        %s, confidence %.2f: %s\n", OrNone(s.Mode), s.Confidence, s.Rationale)
+	for _, a := range s.Alternatives {
+		fmt.Fprintf(b, "  or          %s, confidence %.2f\n", a.Mode, a.Confidence)
+	}
+	if len(s.Missing) > 0 {
+		fmt.Fprintf(b, "  missing     %s\n", strings.Join(s.Missing, ", "))
+	}
+	fmt.Fprintf(b, "  sub-agents  %d at once (tier %s, decided by %s)\n", s.Cap, s.Tier, s.Signal)
+	for i, st := range s.Steps {
+		if s.Projected {
+			break // the same prompts, with what the sessions before report
+		}
+		fmt.Fprintf(b, "  prompt %d    %s\n", i+1, strings.ReplaceAll(strings.TrimSpace(st.Prompt), "\n", "\n              "))
+	}
+	fmt.Fprintf(b, "  decision    %s", s.Decision)
+	if s.Detail != "" {
+		fmt.Fprintf(b, ": %s", s.Detail)
+	}
+	b.WriteByte('\n')
+}
+
+// OrNone is a dash for an empty text.
+func OrNone(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// plannedAtMost bounds the iterations of a plan: from the second on they are
+// alike.
+const plannedAtMost = 50
+
+// objective is what the i-th session would be told if none before it reached a
+// goal or reported anything.
+func (j Job) objective(i int) prompt.Objective {
+	o := prompt.Objective{Iteration: i, MaxSessions: j.Cfg.MaxSessions}
+	g := j.Pursued()[0]
+	o.Goal, o.Criteria = g.Text, g.Criteria
+	for _, m := range g.Milestones {
+		o.Milestones = append(o.Milestones, m.Text)
+	}
+	return o
+}

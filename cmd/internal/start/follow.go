@@ -1,0 +1,257 @@
+package start
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/forecast"
+	"autopilot/metrics/journal"
+	"autopilot/metrics/ledger"
+	"autopilot/metrics/statedir"
+	"autopilot/reflector"
+	"autopilot/reflector/goal"
+	"autopilot/sessions"
+	"autopilot/supervisor"
+	"autopilot/supervisor/gate"
+	"autopilot/supervisor/pursuit"
+)
+
+const (
+	reflectionsName = "reflections.jsonl"
+	diffBytes       = 4000
+	diffTime        = 10 * time.Second
+)
+
+// agreedVar hands what a person has agreed to from the guard to the supervisor.
+const agreedVar = "AUTOPILOT_AGREED"
+
+// agreed is what a person said before the run: what the goals mean, and that an
+// ambiguous one is to be worked on as it is.
+type agreed struct {
+	Goals   []string `json:"goals"`
+	Proceed bool     `json:"proceed"`
+}
+
+// askBefore asks a person at the terminal what an ambiguous goal means and
+// whether the forecast is acceptable. Without a terminal the one is refused and
+// the other printed.
+func askBefore(ctx context.Context, std *outside.Stdio, j *job.Job, f Flags) error {
+	asks := *std
+	asks.TTY = std.TTY && !f.JSON
+	if err := askGoals(ctx, asks, j); err != nil {
+		return err
+	}
+	if !f.Yes && asks.Asks() && len(j.Goals) > 0 {
+		e, err := makeForecast(*j)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.Err, "forecast: %s\n", e.Text())
+		answer, err := std.Ask(ctx, "Go on? [Y/n] ")
+		if err != nil || answer != "" && answer != "y" && answer != "Y" && answer != "yes" {
+			return &outside.Error{Code: supervisor.ExitPerson, Err: fmt.Errorf("nothing was started: the forecast was not accepted"), Way: "--yes starts without asking"}
+		}
+	}
+	data, err := json.Marshal(agreed{Goals: j.Texts(), Proceed: j.Cfg.ProceedWithTimeLimit})
+	std.Environ = append(std.Environ, agreedVar+"="+string(data))
+	return err
+}
+
+// agreedOn takes over what was agreed to before the supervisor was started.
+func agreedOn(std *outside.Stdio, j *job.Job) error {
+	text := std.Getenv(agreedVar)
+	if text == "" {
+		return j.Refine() // it was started without asking
+	}
+	std.Environ = outside.Without(std.Environ, agreedVar)
+	if err := os.Unsetenv(agreedVar); err != nil {
+		return err
+	}
+	var a agreed
+	if err := json.Unmarshal([]byte(text), &a); err != nil || len(a.Goals) != len(j.Goals) {
+		return fmt.Errorf("internal error: %s is %q", agreedVar, text)
+	}
+	for i, t := range a.Goals {
+		if j.Goals[i].Goal != t {
+			j.Refined = append(j.Refined, j.Goals[i].Goal)
+			j.Replace(i, t)
+		}
+	}
+	j.Cfg.ProceedWithTimeLimit = a.Proceed
+	return nil
+}
+
+// makeForecast says what a run towards the goals will take, from earlier runs.
+func makeForecast(j job.Job) (forecast.Expectation, error) {
+	all, err := Collect(j.Place)
+	if err != nil {
+		return forecast.Expectation{}, err
+	}
+	return forecast.Make(all.Samples(), j.Size(), forecast.Limits{
+		Sessions: j.Cfg.MaxSessions, Seconds: j.Cfg.MaxHours * time.Hour.Seconds(), Tokens: float64(j.Cfg.MaxTokens), CostUSD: j.Cfg.MaxCostUSD,
+	}), nil
+}
+
+// following is what a run needs to follow its goals.
+type following struct {
+	goals    []pursuit.Goal
+	options  pursuit.Options
+	keep     func(pursuit.Record) error
+	forecast *ledger.Forecast
+	notes    []string // for the log, behind its first line
+}
+
+// pursue prepares following the goals of a run.
+func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec sessions.Spec) (following, error) {
+	for _, old := range j.Refined {
+		w.log.Warn("an ambiguous goal was replaced by the suggested one", "goal", old)
+	}
+	spec.RunID = w.id
+	r, model, err := j.Reflector(std, spec, filepath.Join(w.folder, "reflections"))
+	if err != nil {
+		return following{}, err
+	}
+	if model != nil && j.Cfg.ReflectEvery > 0 && w.setup.previous == nil {
+		analyse(ctx, j, w, model)
+	}
+	var notes []string
+	if j.Cfg.ReflectEvery > 0 {
+		notes = append(notes, fmt.Sprintf("looks back are made by %s, every %d sessions at first", r.Name(), j.Cfg.ReflectEvery))
+	}
+	f := following{notes: notes, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(w.folder, rec) }}
+	if st, err := j.Repo.State(ctx); err == nil {
+		for i := range f.goals {
+			f.goals[i].Base = st.Head
+		}
+	}
+	runner := gate.Runner{
+		Dir: j.Repo.Top, Environ: std.Environ, RunID: w.id, Token: spec.Token, APIKey: j.Cfg.UseAPIKey, Timeout: j.Cfg.VerifyTimeout, Sweeper: spec.Sweeper,
+	}
+	f.options = pursuit.Options{
+		Reflector: r, Matrix: reflector.Matrix(j.Cfg.Matrix), Check: runner.Run,
+		Diff: func(ctx context.Context, from string) string {
+			ctx, cancel := context.WithTimeout(ctx, diffTime)
+			defer cancel()
+			text, err := j.Repo.Summary(ctx, from, diffBytes, spec.Ignore...)
+			if err != nil {
+				w.log.Warn("what has changed cannot be summed up", "err", err.Error())
+			}
+			return text
+		},
+	}
+	if len(j.Goals) > 0 && w.setup.previous == nil {
+		e, err := makeForecast(j)
+		if err != nil {
+			w.log.Warn("there is no forecast", "err", err.Error())
+			return f, nil
+		}
+		f.forecast = &e.Forecast
+		f.notes = append(f.notes, "forecast: "+e.Text())
+	}
+	return f, nil
+}
+
+// analyse asks the model for better criteria and milestones. Without its answer
+// those from the words of the goal stand.
+func analyse(ctx context.Context, j job.Job, w wiring, model reflector.Model) {
+	for i, a := range j.Goals {
+		better := a
+		_, err := reflector.AskJSON(ctx, model, goal.Prompt(a.Goal), func(reply []byte) (err error) {
+			better, err = goal.Merge(a, reply)
+			return err
+		})
+		if err != nil {
+			w.log.Warn("the goal was analysed without a model", "reflector", model.Name(), "err", err.Error())
+			continue
+		}
+		if better.Ambiguous && !a.Ambiguous {
+			w.log.Warn("the model finds that the end of the goal cannot be told", "goal", a.Goal, "issue", better.Issue)
+			better.Ambiguous = false
+		}
+		j.Goals[i] = better
+	}
+}
+
+// keepReflection appends a reflection to the run's own journal.
+func keepReflection(folder string, rec pursuit.Record) error {
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	w, err := journal.Open(filepath.Join(folder, reflectionsName), journal.Options{})
+	if err != nil {
+		return err
+	}
+	if err := w.Append(data); err != nil {
+		_ = w.Close()
+		return err
+	}
+	return w.Close()
+}
+
+// handOver writes how the run was started, and into the run that it continues
+// that it does so.
+func handOver(p statedir.Project, j job.Job, previous *supervisor.State, id, folder string) error {
+	if err := j.SaveSetup(folder); err != nil {
+		return err
+	}
+	if previous == nil {
+		return nil
+	}
+	return supervisor.MarkResumed(p.RunDir(previous.Record.AutopilotRunID), id)
+}
+
+// checkpoints copies the state of a run into a folder of the person's choice.
+func checkpoints(j job.Job, id string) func(supervisor.State) error {
+	dir := j.Cfg.CheckpointDir
+	if dir == "" {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(j.Repo.Top, dir)
+	}
+	return func(s supervisor.State) error {
+		if n := s.Carried.Iterations + s.Iteration; !s.Finished && n%j.Cfg.CheckpointInterval != 0 {
+			return nil
+		}
+		if err := statedir.MakeDir(dir); err != nil {
+			return err
+		}
+		return statedir.ReplaceJSON(filepath.Join(dir, fmt.Sprintf("%s-%d.json", id, s.Carried.Iterations+s.Iteration)), s)
+	}
+}
+
+// askGoals has a person at the terminal say what an ambiguous goal means.
+func askGoals(ctx context.Context, std outside.Stdio, j *job.Job) error {
+	for {
+		i, found := j.Ambiguous()
+		if !found || j.Cfg.AutoRefineGoals || !std.Asks() {
+			return j.Refine()
+		}
+		a := j.Goals[i]
+		fmt.Fprintf(std.Err, "%s\n", a.Question())
+		answer, err := std.Ask(ctx, "A, B or C? ")
+		if err != nil {
+			return &outside.Error{Code: supervisor.ExitPerson, Err: fmt.Errorf("the goal %q is not refined: %w", a.Goal, err)}
+		}
+		switch strings.ToUpper(answer) {
+		case "A":
+			j.Replace(i, a.Suggestion)
+		case "B":
+			own, err := std.Ask(ctx, "Goal: ")
+			if err != nil {
+				return &outside.Error{Code: supervisor.ExitPerson, Err: fmt.Errorf("the goal %q is not refined: %w", a.Goal, err)}
+			}
+			j.Replace(i, own)
+		case "C":
+			j.Cfg.ProceedWithTimeLimit = true
+		}
+	}
+}

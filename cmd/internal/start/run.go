@@ -1,0 +1,354 @@
+package start
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/screen"
+	"autopilot/metrics/ledger"
+	"autopilot/metrics/statedir"
+	"autopilot/sessions"
+	"autopilot/sessions/binary"
+	"autopilot/sessions/guard"
+	"autopilot/sessions/launch"
+	"autopilot/sessions/reap"
+	"autopilot/supervisor"
+)
+
+const (
+	lockWait   = time.Second // a status command may hold the lock for a moment
+	endingWait = 15 * time.Second
+	LowDisk    = 100 << 20 // bytes below which no run is started
+)
+
+// Flags say how a run is started and how its end is told.
+type Flags struct {
+	JSON     bool // the record, not a summary, on stdout
+	ExitZero bool // 0 however the run ended
+	Nested   bool // allowed inside a session
+	Yes      bool // do not ask whether the forecast is acceptable
+}
+
+// Run starts a run under a guard, or is the supervisor that a guard has
+// started. Previous is the run that is continued, or nil.
+func Run(ctx context.Context, std outside.Stdio, j job.Job, f Flags, previous *supervisor.State) error {
+	token, gone, guarded := guard.Join(std.Getenv)
+	if !guarded {
+		return startGuarded(ctx, std, j, f, previous)
+	}
+	select {
+	case <-gone:
+		return outside.Silent(128 + int(syscall.SIGTERM)) // nothing was begun
+	default:
+	}
+	std.Environ = guard.Clean(std.Environ)
+	if err := os.Unsetenv(guard.Var); err != nil {
+		return err
+	}
+	if err := agreedOn(&std, &j); err != nil {
+		return err
+	}
+	return start(ctx, std, j, runSetup{flags: f, token: token, guardGone: gone, previous: previous})
+}
+
+// startGuarded starts the supervisor below this process, which from then on only
+// guards it.
+func startGuarded(ctx context.Context, std outside.Stdio, j job.Job, f Flags, previous *supervisor.State) error {
+	if !f.Nested {
+		if err := job.CheckNested(std); err != nil {
+			return err
+		}
+	}
+	if !j.Cfg.Persistence {
+		fmt.Fprintln(std.Err, "autopilot: persistence is off for this repository; nothing is run")
+		return nil
+	}
+	if previous == nil {
+		if err := askBefore(ctx, &std, &j, f); err != nil {
+			return err
+		}
+	}
+	end, err := guard.Run(guard.Command{Self: std.Self, Args: std.Args, Dir: std.Dir, Environ: std.Environ, Token: uuid.NewString(), Marker: launch.TokenVar})
+	if err != nil {
+		return err
+	}
+	switch end.Signal {
+	case 0, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP:
+		// It ended by itself, or was told to before it had begun.
+	default:
+		afterKill(ctx, std, j, end)
+	}
+	if end.Code == 0 {
+		return nil
+	}
+	return outside.Silent(end.Code)
+}
+
+// afterKill writes what a supervisor that was killed could not write any more. What
+// cannot be written now is left to the next start.
+func afterKill(ctx context.Context, std outside.Stdio, j job.Job, end guard.End) {
+	fmt.Fprintf(std.Err, "autopilot: the supervisor was killed (%v); %d processes of its session were ended\n", end.Signal, end.Ended)
+	if len(end.Left) > 0 {
+		fmt.Fprintf(std.Err, "autopilot: processes %v could not be ended\n", end.Left)
+	}
+	project, found, err := statedir.FindProject(j.State, j.Repo.Top)
+	if err != nil || !found {
+		return
+	}
+	if _, err := RecoverDead(ctx, j.Place, project); err != nil {
+		fmt.Fprintf(std.Err, "autopilot: its records are not written yet: %v\n", err)
+	}
+}
+
+// start checks what can keep a run from starting, takes the lock, finishes what
+// earlier runs left, and runs.
+func start(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) error {
+	var err error
+	if s.claude, s.version, err = checkClaude(ctx, std, j); err != nil {
+		return err
+	}
+	if err := j.CheckReflector(ctx, std); err != nil {
+		return err
+	}
+	lock, err := acquire(ctx, j)
+	if err != nil {
+		return lockError(err)
+	}
+	defer func() { _ = lock.Release() }()
+	s.lock = lock
+	return runLocked(ctx, std, j, s)
+}
+
+// acquire takes the project's lock. A supervisor that has lost its guard is ending,
+// and is waited for.
+func acquire(ctx context.Context, j job.Job) (*statedir.Lock, error) {
+	for deadline := time.Now().Add(endingWait); ; {
+		short, cancel := context.WithTimeout(ctx, lockWait)
+		lock, err := statedir.Acquire(short, j.LockPath(), statedir.Holder{})
+		cancel()
+		held, isHeld := errors.AsType[*statedir.HeldError](err)
+		if !isHeld || !guard.Lost(held.Holder.PID) || time.Now().After(deadline) {
+			return lock, err
+		}
+	}
+}
+
+func lockError(err error) error {
+	if _, held := errors.AsType[*statedir.HeldError](err); held {
+		return &outside.Error{
+			Code: outside.ExitHeld, Err: fmt.Errorf("another run works in this repository: %w", err),
+			Way: "'autopilot status' shows it, 'autopilot stop' ends it",
+		}
+	}
+	return &outside.Error{Code: outside.ExitUsage, Err: err}
+}
+
+func checkClaude(ctx context.Context, std outside.Stdio, j job.Job) (path, ver string, err error) {
+	if path, err = job.FindClaude(j.Cfg.Claude); err != nil {
+		return "", "", err
+	}
+	env, _ := launch.Env(std.Environ, launch.Identity{})
+	if ver, err = job.ClaudeVersion(ctx, path, env); err != nil {
+		return "", "", err
+	}
+	if binary.OlderThan(ver, binary.Oldest) {
+		return "", "", outside.UsageHint("update it: npm install -g @anthropic-ai/claude-code", "claude %s at %s is too old, %s or newer is needed", ver, path, binary.Oldest)
+	}
+	return path, ver, nil
+}
+
+// runSetup is what start found out for runLocked.
+type runSetup struct {
+	flags     Flags
+	token     string          // marks every process of the run
+	guardGone <-chan struct{} // closed when the guard has died
+	claude    string
+	version   string
+	lock      *statedir.Lock
+	previous  *supervisor.State // the run that is continued, or nil
+}
+
+func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) error {
+	project, err := statedir.OpenProject(j.State, j.Repo.Top)
+	if err != nil {
+		return stateError(err)
+	}
+	if err := enoughDisk(j, project); err != nil {
+		return err
+	}
+	ledgers, err := ledger.Open(j.MetricsDir())
+	if err != nil {
+		return &outside.Error{Code: outside.ExitUsage, Err: err, Way: "the ledgers are written there; make the folder writable or set --metrics-dir"}
+	}
+	defer func() { _ = ledgers.Close() }()
+	recovered, recoverErr := supervisor.Recover(project, ledgers)
+
+	branch := ""
+	if st, err := j.Repo.State(ctx); err == nil {
+		branch = st.Branch
+	}
+	id, folder, err := supervisor.Register(project, branch, time.Now())
+	if err != nil {
+		return stateError(err)
+	}
+	if err := s.lock.Update(statedir.Holder{RunID: id}); err != nil {
+		return err
+	}
+	if err := handOver(project, j, s.previous, id, folder); err != nil {
+		return stateError(err)
+	}
+	log, live, err := screen.Open(screen.Options{
+		Out: std.Err, Format: j.Cfg.LogFormat, TTY: std.TTY, Width: std.Width,
+		NoColor: std.Getenv("NO_COLOR") != "", Folder: folder,
+	})
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	warnBefore(log, std, j, s)
+	warnRecovered(log, recovered, recoverErr)
+	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, ledgers: ledgers, log: log, live: live})
+	live.Close()
+	if cerr := supervisor.Close(project, id); err == nil {
+		err = cerr
+	}
+	return conclude(std, j, s.flags, out, err)
+}
+
+// stateError is for a state folder that cannot be used.
+func stateError(err error) error {
+	hint := outside.HintOf(err)
+	if hint == "" {
+		hint = "make the folder writable, or set XDG_STATE_HOME"
+	}
+	return &outside.Error{Code: outside.ExitUsage, Err: err, Way: hint}
+}
+
+func enoughDisk(j job.Job, p statedir.Project) error {
+	for _, dir := range []string{p.Dir, j.Repo.Top} {
+		if free, err := statedir.FreeBytes(dir); err == nil && free < LowDisk {
+			return outside.UsageHint("make room; at least 100 MB are wanted before a run", "the disk of %s is full: %d MB free", dir, free>>20)
+		}
+	}
+	return nil
+}
+
+// wiring is what one run is made of.
+type wiring struct {
+	setup      runSetup
+	id, folder string
+	branch     string
+	ledgers    *ledger.Ledgers
+	log        *slog.Logger
+	live       *screen.Live
+}
+
+func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (supervisor.Outcome, error) {
+	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone)
+	defer stop()
+	spec := j.Template(std, w.setup.claude)
+	spec.Sweeper = reap.NewSweeper()
+	spec.Kill, spec.Token = kill, w.setup.token
+	follow, err := pursue(ctx, std, j, w, spec)
+	if err != nil {
+		return supervisor.Outcome{}, err
+	}
+	o := supervisor.Options{
+		RunID: w.id, Version: outside.Version(), Goal: j.Goal, Branch: w.branch, Worktree: j.Worktree(), Source: j.Source,
+		Mode: j.Cfg.Mode, Profile: j.Profile, Waits: j.Waits(), Session: spec, AgentsFor: j.Cfg.AgentsFor,
+		Goals: follow.goals, Pursuit: follow.options, Reflections: follow.keep, Forecast: follow.forecast, Previous: w.setup.previous,
+		HasConversation: func(id string) bool { return launch.HasConversation(std.Environ, j.Repo.Top, id) },
+		Probe:           j.Probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show, Poke: poke,
+		StopRequested: func() string { return supervisor.StopRequested(w.folder) },
+		ModeRequested: func() string { return supervisor.ModeRequested(w.folder) },
+		Checkpoint:    checkpoints(j, w.id),
+		Announce: func() {
+			for _, n := range follow.notes {
+				w.log.Info(n)
+			}
+		},
+	}
+	return supervisor.Run(ctx, o)
+}
+
+// signals turns the signals of a run into its contexts: the first interrupt,
+// termination or hang-up ends the run in order, a second one at once, and a user
+// signal makes a waiting run look for a stop request. A guard that dies counts as
+// a termination.
+func signals(parent context.Context, guardGone <-chan struct{}) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	kill, killNow := context.WithCancel(parent)
+	woken := make(chan struct{}, 1)
+	incoming := make(chan os.Signal, 4)
+	wanted := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR1}
+	if !signal.Ignored(syscall.SIGHUP) {
+		wanted = append(wanted, syscall.SIGHUP)
+	}
+	signal.Notify(incoming, wanted...)
+	quit := make(chan struct{})
+	done := make(chan struct{})
+	watch := func() {
+		defer close(done)
+		for {
+			select {
+			case <-quit:
+				return
+			case <-guardGone:
+				guardGone = nil
+				cancel(supervisor.Interrupted{Signal: syscall.SIGTERM})
+			case sig := <-incoming:
+				switch {
+				case sig == syscall.SIGUSR1:
+					select {
+					case woken <- struct{}{}:
+					default:
+					}
+				case ctx.Err() == nil:
+					cancel(supervisor.Interrupted{Signal: sig.(syscall.Signal)})
+				default:
+					killNow()
+				}
+			}
+		}
+	}
+	background(watch)
+	return ctx, kill, woken, func() {
+		signal.Stop(incoming)
+		close(quit)
+		<-done
+		cancel(nil)
+		killNow()
+	}
+}
+
+// conclude prints the end of the run and turns it into an exit code.
+func conclude(std outside.Stdio, j job.Job, f Flags, out supervisor.Outcome, err error) error {
+	rec := out.Record
+	if f.JSON {
+		data, jerr := json.Marshal(rec)
+		if jerr != nil {
+			return jerr
+		}
+		fmt.Fprintf(std.Out, "%s\n", data)
+	} else {
+		printSummary(std, j, out)
+	}
+	if err != nil {
+		return err
+	}
+	if f.ExitZero || rec.ExitCode == 0 {
+		return nil
+	}
+	return outside.Silent(rec.ExitCode)
+}

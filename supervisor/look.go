@@ -1,0 +1,199 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"autopilot/metrics/ledger"
+	"autopilot/reflector"
+	"autopilot/sessions"
+	"autopilot/sessions/outcome"
+	"autopilot/sessions/prompt"
+	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/pursuit"
+)
+
+// lookBack looks back at the goal when that is due and decides whether the run goes
+// on with it, with the next one, or ends.
+func (l *loop) lookBack(ctx context.Context) (event, error) {
+	at := l.occasion()
+	if why := l.file.Pursuit.Due(at); why != reflector.NotDue {
+		if stopped, err := l.reflect(ctx, at, why); stopped || err != nil {
+			return hit, err
+		}
+	}
+	if l.file.Pursuit.Current() == nil {
+		l.stop = l.goalsOver()
+		return hit, nil
+	}
+	l.checkpoint()
+	return clear, nil
+}
+
+// checkpoint hands out a copy of the state.
+func (l *loop) checkpoint() {
+	if l.Checkpoint == nil {
+		return
+	}
+	if err := l.Checkpoint(l.file); err != nil {
+		l.Log.Warn("the copy of the run's state could not be written", "err", err.Error())
+	}
+}
+
+// occasion is the moment after the session that was just recorded.
+func (l *loop) occasion() pursuit.Occasion {
+	at := pursuit.Occasion{
+		Iteration: l.iteration(), Session: string(l.spec.Conversation()),
+		Left: reflector.Left{Sessions: max(0, l.Limits.MaxSessions-l.iteration()), Time: l.timeLeft(), Tokens: -1},
+	}
+	if l.Limits.MaxTokens > 0 {
+		at.Left.Tokens = l.Limits.MaxTokens - l.spent().Tokens
+	}
+	if rep := l.report(); rep != nil && rep.SaysDone() && l.result.Ending == outcome.Completed {
+		at.Claim = rep.Summary
+		if at.Claim == "" {
+			at.Claim = "(without a summary)"
+		}
+	}
+	return at
+}
+
+func (l *loop) timeLeft() time.Duration {
+	return max(0, time.Duration(l.Limits.MaxHours*float64(time.Hour))-l.active())
+}
+
+// reflect makes one reflection. It waits when the reflector is under a limit of
+// the API, and reports whether the run is to end instead.
+func (l *loop) reflect(ctx context.Context, at pursuit.Occasion, why reflector.Trigger) (stopped bool, err error) {
+	o := l.Pursuit
+	o.Retry = func(err error) bool {
+		later, ok := errors.AsType[*reflector.LaterError](err)
+		return ok && !later.At.IsZero() && later.At.Before(time.Now().Add(l.timeLeft()))
+	}
+	for {
+		rec, err := l.file.Pursuit.Reflect(ctx, o, at, why)
+		if err == nil {
+			return false, l.reflected(rec)
+		}
+		if ctx.Err() != nil {
+			words, code := abortWords(ctx)
+			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while looking back"})
+			l.stop.code = code
+			return true, nil
+		}
+		later, _ := errors.AsType[*reflector.LaterError](err)
+		if stopped, err := l.waitUntil(ctx, later.At.Add(l.Waits.Margin), "reflection: "+err.Error()); stopped || err != nil {
+			return true, err
+		}
+	}
+}
+
+// reflected writes a reflection down and counts what it cost.
+func (l *loop) reflected(rec pursuit.Record) error {
+	r := &l.file.Record
+	tokens := rec.Usage.Input + rec.Usage.Output + rec.Usage.CacheCreation
+	r.Tokens = r.Tokens.Add(ledger.Tokens{Input: rec.Usage.Input, Output: rec.Usage.Output, CacheCreation: rec.Usage.CacheCreation, CacheRead: rec.Usage.CacheRead})
+	r.TotalTokensUsed += tokens
+	r.TotalCostUSD = dollars(r.TotalCostUSD + rec.Usage.CostUSD)
+	l.recordGoals()
+	args := []any{
+		"act", "reflection", "iter", rec.Iteration, "goal", rec.Goal, "trigger", string(rec.Trigger), "reflector", rec.Reflector,
+		"action", string(rec.Decision.Action), "rule", rec.Decision.Rule, "reason", rec.Decision.Reason,
+	}
+	if a := rec.Assessment; a != nil {
+		args = append(args, "goal_achieved", string(a.GoalAchieved), "progress", string(a.Progress), "percent_complete", a.PercentComplete,
+			"recommendation", string(a.Recommendation), "reasoning", a.Reasoning)
+	}
+	l.Log.Info("reflection", args...)
+	for _, c := range rec.Checks {
+		if !c.OK {
+			l.Log.Warn("a check fails", "check", c.Name(), "detail", c.Detail)
+		}
+	}
+	for _, c := range rec.SetAside {
+		l.Log.Warn("a check that only follows from the words of the goal was set aside", "check", c)
+	}
+	if rec.Error != "" {
+		l.Log.Warn("the reflection came to nothing; the fixed limits hold", "reflector", rec.Reflector, "err", rec.Error)
+	}
+	if l.Reflections != nil {
+		if err := l.Reflections(rec); err != nil {
+			return fmt.Errorf("record reflection: %w", err)
+		}
+	}
+	return l.save() // it has cost something and is not made again
+}
+
+// recordGoals brings the goals in the run's record up to date.
+func (l *loop) recordGoals() {
+	l.file.Record.Goals = l.file.Pursuit.Records()
+	if t := l.file.Pursuit.Tally; t.Count > 0 {
+		l.file.Record.Reflections = &t
+	}
+}
+
+// goalsOver ends a run in which no goal is open any more.
+func (l *loop) goalsOver() *stopping {
+	s := &l.file.Pursuit
+	if g := s.Asked(); g != nil {
+		return &stopping{cause: CausePerson, detail: g.Question.Text, code: ExitPerson}
+	}
+	for _, g := range s.Goals {
+		if g.Status != ledger.GoalAchieved {
+			return &stopping{cause: CauseGivenUp, detail: "a reflection finds that going on is of no use", code: ExitFailures}
+		}
+	}
+	return &stopping{cause: CauseWorkDone, detail: "nothing is left to do", code: ExitWanted}
+}
+
+// askedBySession pauses the current goal because the session has a question that
+// only a person can answer.
+func (l *loop) askedBySession(question string) {
+	g := l.file.Pursuit.Current()
+	if g == nil {
+		return
+	}
+	options := []string{}
+	if rep := l.report(); rep != nil {
+		options = append(options, rep.NextSteps...)
+	}
+	g.Ask(pursuit.Question{Text: question, Options: options, Reason: "question", At: time.Now(), Session: string(l.spec.Conversation())})
+}
+
+// objective is what the next session of the current goal is told.
+func (l *loop) objective() prompt.Objective {
+	o := prompt.Objective{Iteration: l.iteration() + 1, MaxSessions: l.Limits.MaxSessions}
+	g := l.file.Pursuit.Current()
+	if g == nil {
+		return o
+	}
+	o.Goal, o.Criteria, o.First, o.Steps, o.Past = g.Wording(), g.Criteria, g.First, g.Steps, g.Past
+	for _, m := range g.Milestones {
+		if !m.Done {
+			o.Milestones = append(o.Milestones, m.Text)
+		}
+	}
+	if g.Answer != "" {
+		o.Answer, o.Question = g.Answer, g.Asked
+	}
+	return o
+}
+
+// follow hands a session that is recorded to the goal it worked for.
+func follow(s *State, r sessions.Result) {
+	x := reflector.Session{
+		Iteration: s.Carried.Iterations + s.Iteration, Ending: string(r.Ending), Worked: r.Ending == outcome.Completed, Files: len(r.Files), Commits: len(r.Commits),
+		Calls: r.ToolUses, Duration: r.Worked, CostUSD: r.Usage.CostUSD,
+	}
+	rep := reportOf(r)
+	if rep != nil {
+		x.Summary, x.Completed, x.CarriedOver, x.NextSteps = rep.Summary, rep.Completed, rep.CarriedOver, rep.NextSteps
+	}
+	var calls []reflector.Call
+	for _, c := range r.Calls {
+		calls = append(calls, reflector.Call{Iteration: x.Iteration, Tool: c.Tool, Brief: c.Brief, Failed: c.Failed, Same: c.Same})
+	}
+	s.Pursuit.Session(x, calls, prompt.Past{Iteration: x.Iteration, Ending: x.Ending, Report: rep}, pursuit.Used{Tokens: tokens(r).Budgeted(), Tools: r.Tools})
+}

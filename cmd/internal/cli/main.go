@@ -14,11 +14,11 @@ import (
 // ExitCodes is the table of exit codes, as help and README show it.
 func ExitCodes() [][2]string {
 	return [][2]string{
-		{"0", "the run ended as wanted: work done, max sessions or hours reached, stopped on request, dry run"},
+		{"0", "the run ended as wanted: goal reached, max sessions or hours reached, stopped on request, dry run"},
 		{"1", "internal error, or a record could not be written"},
 		{"2", "usage or configuration"},
-		{"3", "work ended with failures: failed wave, spiral, carryover, stall"},
-		{"4", "a person is needed: manual fallback, low confidence, a question"},
+		{"3", "work ended with failures: failed wave, too many errors, spiral, carryover, stall, given up"},
+		{"4", "a person is needed: a question, stuck, an ambiguous goal, low confidence, manual fallback"},
 		{"5", "resources: the machine is overloaded"},
 		{"6", "budget spent: tokens or cost"},
 		{"7", "another supervisor holds this project"},

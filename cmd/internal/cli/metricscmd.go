@@ -5,7 +5,6 @@ import (
 
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
-	"autopilot/cmd/internal/start"
 )
 
 func metricsCommand(std outside.Stdio) *cobra.Command {
@@ -20,7 +19,7 @@ func metricsCommand(std outside.Stdio) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all, err := start.Collect(p)
+		all, err := p.Runs()
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,8 @@ Start:  autopilot plan "GOAL"      what a run would do
         autopilot run "GOAL"       do it
 Stop:   autopilot stop             after the current session
         autopilot stop --now       at once (so does Ctrl-C)
-Look:   autopilot status, autopilot runs, autopilot sessions, autopilot doctor
+Go on:  autopilot resume, autopilot answer TEXT
+Look:   autopilot status, watch, runs, sessions, metrics, doctor
 
 Exit status:
 `

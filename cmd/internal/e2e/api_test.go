@@ -48,7 +48,7 @@ func TestE2EUsageLimitIsWaitedFor(t *testing.T) {
 			}
 		}, nil))
 		l.withToken()
-		e := l.run("do it", "--max-sessions", "2", "--limit-margin", "0s", "--allowed-tools", "Bash")
+		e := l.run("make the tests pass", "--max-sessions", "2", "--limit-margin", "0s", "--allowed-tools", "Bash")
 		r := l.check(e, want{killSwitch: "max-sessions-reached", endings: "completed completed", completed: 2})
 		if r.WaitedSeconds < 1 {
 			t.Errorf("waited %d s, want the time until the reset", r.WaitedSeconds)
@@ -100,7 +100,7 @@ func TestE2EOverloadIsWaitedFor(t *testing.T) {
 					l.withToken()
 				}
 				l.set("CLAUDE_CODE_MAX_RETRIES", "1")
-				e := l.run("do it", "--backoff-initial", "100ms", "--allowed-tools", "Bash")
+				e := l.run("make the tests pass", "--backoff-initial", "100ms", "--allowed-tools", "Bash")
 				r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 				if s := l.oneSession(); s.Processes != 2 || r.TotalTokensUsed != 240 {
 					t.Errorf("%d processes, %d tokens; want 2 and 240", s.Processes, r.TotalTokensUsed)
@@ -141,7 +141,7 @@ func TestE2EUsageLimitDuringASubAgent(t *testing.T) {
 		}))
 		l.withToken()
 		l.roomForAgents()
-		l.check(l.run("do it", "--limit-margin", "0s"), want{cause: "work-done", endings: "completed", completed: 1})
+		l.check(l.run("make the tests pass", "--limit-margin", "0s"), want{cause: "work-done", endings: "completed", completed: 1})
 	})
 }
 
@@ -167,7 +167,7 @@ func TestE2ELeavingTheWait(t *testing.T) {
 					return messagesapi.UsageLimit(messagesapi.Window{Claim: "five_hour", Reset: now.Add(time.Hour), Utilization: 1}, now)
 				}, nil))
 				l.withToken()
-				s := l.start("do it", "--allowed-tools", "Bash")
+				s := l.start("make the tests pass", "--allowed-tools", "Bash")
 				eventually(t, "the run waits", func() bool { return strings.Contains(l.activity(), "waiting for the API") })
 				c.leave(l, s)
 				r := l.check(l.finish(s), c.want)
@@ -194,7 +194,7 @@ func TestE2EOverloadAtTheFirstRequest(t *testing.T) {
 			}
 		}, nil))
 		l.set("CLAUDE_CODE_MAX_RETRIES", "1")
-		e := l.run("do it", "--backoff-initial", "100ms", "--allowed-tools", "Bash")
+		e := l.run("make the tests pass", "--backoff-initial", "100ms", "--allowed-tools", "Bash")
 		l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 		l.sameConversation(l.mainRequests())
 	})
@@ -208,7 +208,7 @@ func TestE2ELimitBeyondTheRun(t *testing.T) {
 			return messagesapi.UsageLimit(messagesapi.Window{Claim: "seven_day", Reset: now.Add(48 * time.Hour), Utilization: 1}, now)
 		})
 		l.withToken()
-		l.check(l.run("do it"), want{killSwitch: "max-hours-exceeded", endings: "limited"})
+		l.check(l.run("make the tests pass"), want{killSwitch: "max-hours-exceeded", endings: "limited"})
 		if n := len(l.api.Requests()); n != 1 {
 			t.Errorf("the API got %d requests, want 1", n)
 		}
@@ -219,7 +219,7 @@ func TestE2ERefusedCredentials(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		t.Run("key", func(t *testing.T) {
 			l := newLab(t, claude, messagesapi.Always(messagesapi.Unauthorized()))
-			l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "auth"})
+			l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "failed-wave", endings: "auth"})
 			if n := len(l.api.Requests()); n > 2 {
 				t.Errorf("the API got %d requests, want 1 or 2", n)
 			}
@@ -227,7 +227,7 @@ func TestE2ERefusedCredentials(t *testing.T) {
 		t.Run("token", func(t *testing.T) {
 			l := newLab(t, claude, messagesapi.Always(messagesapi.Unauthorized()))
 			l.withToken()
-			l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "auth"})
+			l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "failed-wave", endings: "auth"})
 			if n := len(l.api.Requests()); n > 3 {
 				t.Errorf("the API got %d requests, want 1 to 3", n)
 			}
@@ -238,14 +238,14 @@ func TestE2ERefusedCredentials(t *testing.T) {
 func TestE2ENoCredit(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, messagesapi.Always(messagesapi.CreditTooLow()))
-		l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "credit"})
+		l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "failed-wave", endings: "credit"})
 	})
 }
 
 func TestE2EUnknownModel(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, messagesapi.Always(messagesapi.APIError(404, "not_found_error", "model: nonsense", nil)))
-		l.check(l.run("do it", "--model", "nonsense"), want{code: 3, killSwitch: "failed-wave", endings: "failed"})
+		l.check(l.run("make the tests pass", "--model", "nonsense"), want{code: 3, killSwitch: "failed-wave", endings: "failed"})
 		if got := l.api.Requests()[0].Model; got != "nonsense" {
 			t.Errorf("asked for model %q, want nonsense", got)
 		}
@@ -261,7 +261,7 @@ func TestE2EHang(t *testing.T) {
 		for name, reply := range replies {
 			t.Run(name, func(t *testing.T) {
 				l := newLab(t, claude, messagesapi.Always(reply))
-				l.check(l.run("do it", "--stall-timeout", "3s"), want{code: 3, killSwitch: "stall-timeout", endings: "hung"})
+				l.check(l.run("make the tests pass", "--stall-timeout", "3s"), want{code: 3, killSwitch: "stall-timeout", endings: "hung"})
 				if r := l.oneRun(); r.StallRecoveryCount != 1 {
 					t.Errorf("stall_recovery_count = %d, want 1", r.StallRecoveryCount)
 				}
@@ -284,7 +284,7 @@ func TestE2EResetInMidStream(t *testing.T) {
 				return reportDone("it")
 			}
 		}, nil))
-		l.check(l.run("do it", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
+		l.check(l.run("make the tests pass", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
 		if s := l.oneSession(); s.Processes != 1 {
 			t.Errorf("%d processes, want 1", s.Processes)
 		}

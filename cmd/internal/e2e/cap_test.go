@@ -53,7 +53,7 @@ func refusedOf(r ledger.Run) int {
 func TestE2ECapOfNoAgents(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, working(agents("one"), bash("echo done by myself")))
-		r := l.check(l.run("do it", "--agents-per-wave", "0", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
+		r := l.check(l.run("make the tests pass", "--agents-per-wave", "0", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
 		if l.refusals() != 1 || l.agentsSeen() != 0 {
 			t.Errorf("%d refusals were told and %d sub-agents asked the API, want 1 and 0", l.refusals(), l.agentsSeen())
 		}
@@ -80,7 +80,7 @@ func TestE2ECapOfFourAgents(t *testing.T) {
 		steps := messagesapi.InSteps(agents("1", "2", "3", "4", "5", "6"), agents("7", "8"), reportDone("all"))
 		l = newLab(t, claude, talk(steps, together))
 		l.roomForAgents()
-		r := l.check(l.run("do it", "--agents-per-wave", "4"), want{cause: "work-done", endings: "completed", completed: 1})
+		r := l.check(l.run("make the tests pass", "--agents-per-wave", "4"), want{cause: "work-done", endings: "completed", completed: 1})
 		if l.refusals() != 2 || refusedOf(r) != 2 || l.agentsSeen() != 6 {
 			t.Errorf("%d refusals were told, %d recorded, %d sub-agents asked the API; want 2, 2 and 6", l.refusals(), refusedOf(r), l.agentsSeen())
 		}
@@ -96,7 +96,7 @@ func TestE2ECapWithHooksSwitchedOff(t *testing.T) {
 		l := newLab(t, claude, working(agents("one"), bash("echo done by myself")))
 		l.write(".claude/settings.json", `{"disableAllHooks":true}`)
 		l.commit("settings")
-		r := l.check(l.run("do it", "--agents-per-wave", "0", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
+		r := l.check(l.run("make the tests pass", "--agents-per-wave", "0", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
 		if l.refusals() != 1 || refusedOf(r) != 1 || l.agentsSeen() != 0 {
 			t.Errorf("%d refusals were told, %d recorded, %d sub-agents asked the API; want 1, 1 and 0", l.refusals(), refusedOf(r), l.agentsSeen())
 		}
@@ -116,7 +116,7 @@ func TestE2EAgentsInTrouble(t *testing.T) {
 				return messagesapi.ToolUse("Write", map[string]any{"file_path": l.path("part.txt"), "content": fmt.Sprint(r.Step)})
 			}))
 			l.roomForAgents()
-			l.check(l.run("do it"), want{code: 3, killSwitch: "spiral", endings: "completed", completed: 1})
+			l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "spiral", endings: "completed", completed: 1})
 			if s := l.oneSession(); s.AgentSummary.Spiral != 1 || s.AgentSummary.Complete != 1 {
 				t.Errorf("agents = %+v, want one complete and in a spiral", s.AgentSummary)
 			}
@@ -125,7 +125,7 @@ func TestE2EAgentsInTrouble(t *testing.T) {
 			bad := messagesapi.APIError(400, "invalid_request_error", "no", nil)
 			l := newLab(t, claude, talk(messagesapi.InSteps(agents("one"), reportMore("one")), messagesapi.Always(bad)))
 			l.roomForAgents()
-			l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "completed", completed: 1})
+			l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "failed-wave", endings: "completed", completed: 1})
 			if s := l.oneSession(); s.AgentSummary.Failed != 1 {
 				t.Errorf("agents = %+v, want one failed", s.AgentSummary)
 			}

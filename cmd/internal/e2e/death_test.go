@@ -19,7 +19,7 @@ import (
 // inBash starts a run and waits until its session runs the long command.
 func (l *lab) inBash(args ...string) *started {
 	l.t.Helper()
-	s := l.start(append([]string{"do it", "--allowed-tools", "Bash"}, args...)...)
+	s := l.start(append([]string{"make the tests pass", "--allowed-tools", "Bash"}, args...)...)
 	eventually(l.t, "the session runs a command", func() bool { return l.exists("mark-begun") })
 	return s
 }
@@ -67,7 +67,7 @@ func TestE2EInterruptDuringARequest(t *testing.T) {
 				return reportMore("one")
 			}
 		}, nil))
-		s := l.start("do it", "--allowed-tools", "Bash")
+		s := l.start("make the tests pass", "--allowed-tools", "Bash")
 		if _, err := l.api.Wait(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestE2ELeftoversOfASession(t *testing.T) {
 				return reportDone("two")
 			}
 		}, nil))
-		e := l.run("do it", "--allowed-tools", "Bash")
+		e := l.run("make the tests pass", "--allowed-tools", "Bash")
 		l.check(e, want{cause: "work-done", endings: "completed completed", completed: 2})
 		if !strings.Contains(e.stderr, "processes that the session left behind were ended") {
 			t.Error("the log does not speak of what was ended")
@@ -284,7 +284,7 @@ func TestE2EStubbornMCPServer(t *testing.T) {
 				l.commit("server")
 				var s *started
 				if c == "ends" {
-					s = l.start("do it", "--allowed-tools", "Bash")
+					s = l.start("make the tests pass", "--allowed-tools", "Bash")
 				} else {
 					s = l.inBash()
 				}
@@ -316,7 +316,7 @@ func TestE2EToolStall(t *testing.T) {
 		for detail, flags := range clocks {
 			t.Run(flags[0][2:], func(t *testing.T) {
 				l := newLab(t, claude, working(bash(longCommand)))
-				e := l.run(append([]string{"do it", "--allowed-tools", "Bash"}, flags...)...)
+				e := l.run(append([]string{"make the tests pass", "--allowed-tools", "Bash"}, flags...)...)
 				r := l.check(e, want{code: 3, killSwitch: "stall-timeout", endings: "hung"})
 				if !strings.Contains(deref(r.KillSwitchDetail), detail) {
 					t.Errorf("detail = %q, want %q in it", deref(r.KillSwitchDetail), detail)
@@ -332,7 +332,7 @@ func TestE2EBusyToolIsNoStall(t *testing.T) {
 		// Four seconds of processor time, whatever the machine's speed.
 		busy := `while :; do n=0; while [ $n -lt 20000 ]; do n=$((n+1)); done; [ $(ps -o times= -p $$) -ge 4 ] && break; done; echo worked`
 		l := newLab(t, claude, working(bash("%s", busy)))
-		e := l.run("do it", "--allowed-tools", "Bash", "--stall-timeout", "2s", "--tool-stall-timeout", "2s")
+		e := l.run("make the tests pass", "--allowed-tools", "Bash", "--stall-timeout", "2s", "--tool-stall-timeout", "2s")
 		l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 	})
 }

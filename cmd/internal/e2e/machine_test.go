@@ -163,7 +163,7 @@ func TestE2EStrayKeyIsNotHandedOn(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, working(bash("echo hello")))
 		l.key = false
-		e := l.run("do it", "--allowed-tools", "Bash")
+		e := l.run("make the tests pass", "--allowed-tools", "Bash")
 		l.check(e, want{code: 3, killSwitch: "failed-wave", endings: "auth"})
 		if n := len(l.api.Requests()); n != 0 {
 			t.Errorf("the API got %d requests, want none", n)
@@ -180,7 +180,7 @@ func TestE2EEnvironmentOfASession(t *testing.T) {
 		l.set("CLAUDECODE", "1")
 		l.set("CLAUDE_CODE_SESSION_ID", "of-the-session-around-us")
 		l.set("CLAUDE_CODE_SSE_PORT", "4711")
-		e := l.run("do it", "--agents-per-wave", "1", "--allowed-tools", "Bash")
+		e := l.run("make the tests pass", "--agents-per-wave", "1", "--allowed-tools", "Bash")
 		r := l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 		got := map[string]string{}
 		for line := range strings.Lines(l.contents("mark-env")) {

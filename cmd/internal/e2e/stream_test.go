@@ -22,7 +22,7 @@ func TestE2EAnswerOfFiveMegabytes(t *testing.T) {
 			}
 			return messagesapi.Text(text)
 		}, nil))
-		e := l.run("do it", "--max-sessions", "1", "--allowed-tools", "Bash")
+		e := l.run("make the tests pass", "--max-sessions", "1", "--allowed-tools", "Bash")
 		l.check(e, want{killSwitch: "max-sessions-reached", endings: "completed", completed: 1})
 		got, err := os.ReadFile(l.stateFile("answer.txt"))
 		if err != nil {
@@ -55,7 +55,7 @@ func TestE2EBackgroundCommand(t *testing.T) {
 			}
 		}, nil))
 		l.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")
-		l.check(l.run("do it", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
+		l.check(l.run("make the tests pass", "--allowed-tools", "Bash"), want{cause: "work-done", endings: "completed", completed: 1})
 		if s := l.oneSession(); s.Processes != 1 || s.Summary != "did the last turn" {
 			t.Errorf("%d processes, summary %q; want one process and the report of the last turn", s.Processes, s.Summary)
 		}
@@ -86,7 +86,7 @@ func TestE2EBackgroundAgents(t *testing.T) {
 		}))
 		l.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")
 		l.roomForAgents()
-		l.check(l.run("do it"), want{cause: "work-done", endings: "completed", completed: 1})
+		l.check(l.run("make the tests pass"), want{cause: "work-done", endings: "completed", completed: 1})
 		s := l.oneSession()
 		if s.Processes != 1 || s.Summary != "did the last turn" || s.AgentSummary.Complete != 2 {
 			t.Errorf("%d processes, summary %q, agents %+v; want one process, the report of the last turn, two agents", s.Processes, s.Summary, s.AgentSummary)
@@ -112,7 +112,7 @@ func TestE2EStopHookThatAlwaysBlocks(t *testing.T) {
 				l := newLab(t, claude, talk(main, nil))
 				l.write(".claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo '{\"decision\":\"block\",\"reason\":\"not yet\"}'"}]}]}}`)
 				l.commit("settings")
-				l.check(l.run("do it", "--allowed-tools", "Bash"), want{code: 3, killSwitch: "failed-wave", endings: "no-work"})
+				l.check(l.run("make the tests pass", "--allowed-tools", "Bash"), want{code: 3, killSwitch: "failed-wave", endings: "no-work"})
 			})
 		}
 	})
@@ -123,7 +123,7 @@ func TestE2EEmptyAnswer(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		t.Run("nothing-done", func(t *testing.T) {
 			l := newLab(t, claude, messagesapi.Always(messagesapi.Text("")))
-			l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "no-work"})
+			l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "failed-wave", endings: "no-work"})
 		})
 		t.Run("file-changed", func(t *testing.T) {
 			l := newLab(t, claude, talk(func(r messagesapi.Request) messagesapi.Reply {
@@ -132,7 +132,7 @@ func TestE2EEmptyAnswer(t *testing.T) {
 				}
 				return messagesapi.Text("")
 			}, nil))
-			l.check(l.run("do it", "--allowed-tools", "Bash"), want{code: 3, killSwitch: "failed-wave", endings: "failed"})
+			l.check(l.run("make the tests pass", "--allowed-tools", "Bash"), want{code: 3, killSwitch: "failed-wave", endings: "failed"})
 			if s := l.oneSession(); s.TotalFilesChanged != 1 {
 				t.Errorf("%d files changed, want 1", s.TotalFilesChanged)
 			}
@@ -144,14 +144,14 @@ func TestE2EEmptyAnswer(t *testing.T) {
 func TestE2EReportWithoutWork(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, talk(messagesapi.Always(reportDone("nothing at all")), nil))
-		l.check(l.run("do it"), want{code: 3, killSwitch: "failed-wave", endings: "no-work"})
+		l.check(l.run("make the tests pass"), want{code: 3, killSwitch: "failed-wave", endings: "no-work"})
 	})
 }
 
 func TestE2EBudgetOfASession(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, working(bash("echo hello")))
-		r := l.check(l.run("do it", "--max-cost-usd", "0.0001", "--allowed-tools", "Bash"), want{code: 6, killSwitch: "token-budget-exceeded", endings: "failed"})
+		r := l.check(l.run("make the tests pass", "--max-cost-usd", "0.0001", "--allowed-tools", "Bash"), want{code: 6, killSwitch: "token-budget-exceeded", endings: "failed"})
 		if n := len(l.mainRequests()); n != 1 || r.TotalTokensUsed != 120 || r.TotalCostUSD <= 0.0001 {
 			t.Errorf("%d requests, %d tokens, $%f; want 1, 120 and more than the budget", n, r.TotalTokensUsed, r.TotalCostUSD)
 		}
@@ -171,7 +171,7 @@ func TestE2ELingeringProcess(t *testing.T) {
 			return messagesapi.ToolUse("Bash", input)
 		}, nil))
 		l.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "0")
-		e := l.run("do it", "--allowed-tools", "Bash", "--exit-grace", "2s")
+		e := l.run("make the tests pass", "--allowed-tools", "Bash", "--exit-grace", "2s")
 		l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 		if !strings.Contains(e.stderr, "did not exit within 2s") {
 			t.Error("the log does not say that the process had to be ended")
@@ -183,7 +183,7 @@ func TestE2ELingeringProcess(t *testing.T) {
 func TestE2EArgumentsForClaude(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, working(bash("echo hello")))
-		e := l.run("do it", "--allowed-tools", "Bash", "--", "--max-turns", "1")
+		e := l.run("make the tests pass", "--allowed-tools", "Bash", "--", "--max-turns", "1")
 		r := l.check(e, want{code: 3, killSwitch: "failed-wave", endings: "failed"})
 		if !strings.Contains(r.Endings[0].Cause, "error_max_turns") {
 			t.Errorf("cause = %q, want the CLI's own limit", r.Endings[0].Cause)
@@ -195,7 +195,7 @@ func TestE2EArgumentsForClaude(t *testing.T) {
 func TestE2EBudgetOfARun(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
 		l := newLab(t, claude, talk(messagesapi.InSteps(bash("echo hello"), reportMore("a part")), nil))
-		r := l.check(l.run("do it", "--max-tokens", "500", "--allowed-tools", "Bash"), want{code: 6, killSwitch: "token-budget-exceeded", endings: "completed completed", completed: 2})
+		r := l.check(l.run("make the tests pass", "--max-tokens", "500", "--allowed-tools", "Bash"), want{code: 6, killSwitch: "token-budget-exceeded", endings: "completed completed", completed: 2})
 		if r.TotalTokensUsed != 480 {
 			t.Errorf("%d tokens, want 480", r.TotalTokensUsed)
 		}

@@ -8,8 +8,10 @@ import (
 
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/ledger"
 	"autopilot/probe"
 	"autopilot/probe/tier"
+	"autopilot/reflector/goal"
 	"autopilot/sessions/launch"
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
@@ -21,6 +23,12 @@ type Plan struct {
 	Repository  string            `json:"repository"`
 	Source      string            `json:"source"`
 	Goal        string            `json:"goal,omitempty"`
+	Mode        string            `json:"mode"`
+	Goals       []PlannedGoal     `json:"goals"`
+	Reflector   string            `json:"reflector"`     // who would look back; empty when nobody is asked
+	Every       int               `json:"reflect_every"` // sessions between two looks back at first
+	Forecast    *ledger.Forecast  `json:"forecast,omitempty"`
+	Expected    string            `json:"expected,omitempty"` // the forecast in words
 	DryRun      bool              `json:"dry_run"`
 	Claude      string            `json:"claude"`
 	Machine     probe.Snapshot    `json:"machine"`
@@ -30,6 +38,12 @@ type Plan struct {
 	Settings    []config.Setting  `json:"settings"`
 	Environment []launch.Variable `json:"environment"`
 	Notes       []string          `json:"notes"`
+}
+
+// PlannedGoal is a goal and what must hold before it counts as reached.
+type PlannedGoal struct {
+	goal.Analysis
+	Checks []string `json:"checks"`
 }
 
 // PlannedSession is one iteration of a plan. Projected means that it depends on
@@ -49,7 +63,7 @@ type PlannedSession struct {
 // MakePlan works out what a run would do.
 func MakePlan(ctx context.Context, std outside.Stdio, j Job) Plan {
 	p := Plan{
-		Repository: j.Repo.Top, Source: j.Source.Name(), Goal: j.Goal, DryRun: true,
+		Repository: j.Repo.Top, Source: j.Source.Name(), Goal: j.Goal, Mode: j.Cfg.Mode, Goals: []PlannedGoal{}, DryRun: true,
 		Machine:  j.Probe(ctx),
 		Settings: j.Cfg.Settings, Environment: launch.Unattended(), Notes: append([]string{}, j.Cfg.Notes...),
 	}
@@ -66,6 +80,7 @@ func MakePlan(ctx context.Context, std outside.Stdio, j Job) Plan {
 	}
 	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.Cfg.UseAPIKey})
 	p.Notes = append(p.Notes, notes...)
+	j.planGoals(std, &p)
 	p.Tier = tier.Judge(p.Machine.Signals, j.Cfg.AgentsPerWave)
 	p.KillSwitch = killswitch.CheckBefore(j.Limits(), killswitch.Before{Verdict: string(p.Tier.Tier), Peers: p.Machine.Peers})
 	for i := 1; i <= min(j.Cfg.MaxSessions, plannedAtMost); i++ {
@@ -76,6 +91,36 @@ func MakePlan(ctx context.Context, std outside.Stdio, j Job) Plan {
 		}
 	}
 	return p
+}
+
+// planGoals says how the goals would be followed.
+func (j Job) planGoals(std outside.Stdio, p *Plan) {
+	for i, g := range j.Pursued()[:len(j.Goals)] {
+		planned := PlannedGoal{Analysis: j.Goals[i], Checks: []string{}}
+		for _, c := range g.Checks {
+			planned.Checks = append(planned.Checks, string(c.Kind)+" "+c.Name())
+		}
+		p.Goals = append(p.Goals, planned)
+	}
+	if i, found := j.Ambiguous(); found {
+		a, would := j.Goals[i], "a run would not start: it is refused"
+		if j.Cfg.AutoRefineGoals {
+			would = "a run would replace it"
+		}
+		p.Notes = append(p.Notes, fmt.Sprintf("the goal %q is ambiguous; %s; suggestion: %s", a.Goal, would, a.Suggestion))
+	}
+	if p.Every = j.Cfg.ReflectEvery; p.Every > 0 {
+		p.Reflector = j.WhoReflects(std)
+	}
+	if len(j.Goals) == 0 {
+		return
+	}
+	e, err := j.Forecast()
+	if err != nil {
+		p.Notes = append(p.Notes, "there is no forecast: "+err.Error())
+		return
+	}
+	p.Forecast, p.Expected = &e.Forecast, e.Text()
 }
 
 func planSession(j Job, p Plan, i int) PlannedSession {
@@ -104,6 +149,21 @@ func (p Plan) Text() string {
 	fmt.Fprintf(&b, "plan (nothing is started or written)\n\nrepository  %s\nsource      %s\n", p.Repository, p.Source)
 	if p.Goal != "" {
 		fmt.Fprintf(&b, "goal        %s\n", p.Goal)
+	}
+	fmt.Fprintf(&b, "mode        %s\n", p.Mode)
+	for _, g := range p.Goals {
+		for _, c := range g.Criteria {
+			fmt.Fprintf(&b, "criterion   %s\n", c.Text)
+		}
+		for _, c := range g.Checks {
+			fmt.Fprintf(&b, "check       %s\n", c)
+		}
+	}
+	if p.Every > 0 {
+		fmt.Fprintf(&b, "looks back  %s, every %d sessions at first\n", p.Reflector, p.Every)
+	}
+	if p.Expected != "" {
+		fmt.Fprintf(&b, "forecast    %s\n", p.Expected)
 	}
 	fmt.Fprintf(&b, "claude      %s\n", OrNone(p.Claude))
 	fmt.Fprintf(&b, "machine     %s: %s\n", p.Tier.Tier, p.Tier.Reason)

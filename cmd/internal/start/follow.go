@@ -11,7 +11,6 @@ import (
 
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
-	"autopilot/metrics/forecast"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
@@ -49,7 +48,7 @@ func askBefore(ctx context.Context, std *outside.Stdio, j *job.Job, f Flags) err
 		return err
 	}
 	if !f.Yes && asks.Asks() && len(j.Goals) > 0 {
-		e, err := makeForecast(*j)
+		e, err := j.Forecast()
 		if err != nil {
 			return err
 		}
@@ -86,17 +85,6 @@ func agreedOn(std *outside.Stdio, j *job.Job) error {
 	}
 	j.Cfg.ProceedWithTimeLimit = a.Proceed
 	return nil
-}
-
-// makeForecast says what a run towards the goals will take, from earlier runs.
-func makeForecast(j job.Job) (forecast.Expectation, error) {
-	all, err := Collect(j.Place)
-	if err != nil {
-		return forecast.Expectation{}, err
-	}
-	return forecast.Make(all.Samples(), j.Size(), forecast.Limits{
-		Sessions: j.Cfg.MaxSessions, Seconds: j.Cfg.MaxHours * time.Hour.Seconds(), Tokens: float64(j.Cfg.MaxTokens), CostUSD: j.Cfg.MaxCostUSD,
-	}), nil
 }
 
 // following is what a run needs to follow its goals.
@@ -147,7 +135,7 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 		},
 	}
 	if len(j.Goals) > 0 && w.setup.previous == nil {
-		e, err := makeForecast(j)
+		e, err := j.Forecast()
 		if err != nil {
 			w.log.Warn("there is no forecast", "err", err.Error())
 			return f, nil

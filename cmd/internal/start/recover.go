@@ -2,17 +2,12 @@ package start
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"autopilot/cmd/internal/job"
-	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
-	"autopilot/metrics/stats"
-	"autopilot/reflector/goal"
 	"autopilot/supervisor"
 )
 
@@ -39,18 +34,4 @@ func RecoverDead(ctx context.Context, p job.Place, project statedir.Project) ([]
 	}
 	defer func() { _ = ledgers.Close() }()
 	return supervisor.Recover(project, ledgers)
-}
-
-// Collect reads all runs of the ledger. Lines that do not parse are passed
-// over; 'doctor' names them.
-func Collect(p job.Place) (*stats.Collector, error) {
-	all := stats.Collector{Size: func(text string) int { return goal.Analyse(text).Size }}
-	err := journal.Each(filepath.Join(p.MetricsDir(), ledger.RunsFile), func(_ int, line []byte) error {
-		var r ledger.Run
-		if json.Unmarshal(line, &r) == nil && r.AutopilotRunID != "" {
-			all.Add(r)
-		}
-		return nil
-	})
-	return &all, err
 }

@@ -236,7 +236,7 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	s := l.Session
 	s.ID = sessions.ID(uuid.NewString())
 	s.RunID, s.Folder = l.RunID, SessionFolder(l.Folder, s.ID)
-	s.Steps, s.Schema = l.assignment.Steps, l.assignment.Schema
+	s.Steps, s.Schema, s.Notice = l.assignment.Steps, l.assignment.Schema, l.assignment.Notice
 	if l.file.Iteration > 0 {
 		last := l.result
 		s.Previous = &last

@@ -66,6 +66,21 @@ func Goal(o Objective) string {
 	return b.String()
 }
 
+// Notice is what a session that has prompts of its own is told beside them:
+// answers, failing checks and proposals. It is empty when there is nothing to tell.
+func Notice(o Objective) string {
+	var b strings.Builder
+	if o.Answer != "" {
+		fmt.Fprintf(&b, "\n\nA person was asked: %s\nThe answer: %s\n", o.Question, o.Answer)
+	}
+	if len(o.First)+len(o.Steps) > 0 {
+		b.WriteString("\n\n")
+	}
+	writeList(&b, "These checks, made from outside, fail. Put them right first:", o.First)
+	writeList(&b, "Proposed next steps (from a look back at the last sessions; check before you rely on them):", o.Steps)
+	return strings.TrimRight(b.String(), "\n")
+}
+
 func writeList(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
 		return

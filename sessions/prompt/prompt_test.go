@@ -52,6 +52,40 @@ func TestGoal(t *testing.T) {
 	}
 }
 
+func TestGoalTellsWhatMatters(t *testing.T) {
+	t.Parallel()
+	o := Objective{
+		Goal: "g", Criteria: []string{"it builds"}, Milestones: []string{"the parser"}, First: []string{"make test:\n exit status 1"},
+		Steps: []string{"add a fixture"}, Question: "which?", Answer: "the small one", Iteration: 2, MaxSessions: 3,
+	}
+	got := Goal(o)
+	for _, want := range []string{"- it builds\n", "- the parser\n", "- make test: exit status 1\n", "- add a fixture\n", "A person was asked: which?\nThe answer: the small one\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	if bare := Goal(Objective{Goal: "g", Iteration: 1, MaxSessions: 1}); strings.Contains(bare, "- ") || strings.Contains(bare, "person was asked") {
+		t.Errorf("%q speaks of what is not there", bare)
+	}
+	notice := Notice(o)
+	for _, want := range []string{"The answer: the small one", "- make test: exit status 1", "- add a fixture"} {
+		if !strings.Contains(notice, want) {
+			t.Errorf("%q lacks %q", notice, want)
+		}
+	}
+	if got := Notice(Objective{Goal: "g", Criteria: o.Criteria}); got != "" {
+		t.Errorf("a notice of nothing: %q", got)
+	}
+	for _, answer := range []string{"", "use B"} {
+		if got := Interrupted(answer); !strings.HasPrefix(got, "Your last turn was cut short") || strings.Contains(got, "A person says: use B") != (answer != "") {
+			t.Errorf("Interrupted(%q) is %q", answer, got)
+		}
+	}
+	if got := Answered("use B"); !strings.Contains(got, "A person says: use B") {
+		t.Errorf("Answered is %q", got)
+	}
+}
+
 func TestGoalRemembersThree(t *testing.T) {
 	t.Parallel()
 	var past []Past

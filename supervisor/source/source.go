@@ -23,6 +23,7 @@ type Assignment struct {
 	Warnings     []string           `json:"warnings,omitempty"`
 	Steps        []sessions.Step    `json:"steps"`
 	Schema       string             `json:"-"`      // of the report; empty when none is asked for
+	Notice       string             `json:"-"`      // added to the system prompt
 	Manual       string             `json:"manual"` // what a person would type instead
 	// Records is set when the session writes its own record in the ledger.
 	Records bool `json:"records"`
@@ -68,7 +69,7 @@ func (l Lifecycle) Next(r Request) Assignment {
 	a := Assignment{
 		Mode: string(rec.Mode), Confidence: rec.Confidence, Rationale: rec.Rationale,
 		Alternatives: rec.Alternatives, Missing: rec.Missing, Records: true,
-		Steps: []sessions.Step{},
+		Steps: []sessions.Step{}, Notice: prompt.Notice(r.Objective),
 	}
 	for _, w := range warnings {
 		a.Warnings = append(a.Warnings, w.Source+": "+w.Text)

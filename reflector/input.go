@@ -18,6 +18,7 @@ type Input struct {
 	Loop       string // what repeats, in words; empty when nothing does
 	Earlier    []Assessment
 	Left       Left
+	Lessons    []string // what earlier runs teach, a line each
 }
 
 // Milestone is a part of the goal.

@@ -37,6 +37,7 @@ func question(in Input) Question {
 	section(&head, "Success criteria", bullets(in.Criteria))
 	section(&head, "Milestones", milestones(in.Milestones))
 	section(&head, "Why you are asked now", occasion(in.Why))
+	section(&head, "Earlier runs of this project, to be taken into account", bullets(in.Lessons))
 	section(&b, fmt.Sprintf("The last sessions (of %d)", in.Totals.Sessions), sessionLines(in.Sessions))
 	section(&b, "The last tool calls", callLines(in.Calls))
 	section(&b, "So far", totals(in))

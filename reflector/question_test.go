@@ -40,6 +40,7 @@ func fullInput() Input {
 		Loop:    "Bash go test 3 times in a row",
 		Earlier: []Assessment{{No, Slow, 51.5, true, AskUser, "reasoning one", []string{"x"}, nil}},
 		Left:    Left{Sessions: 52, Time: 53 * time.Minute, Tokens: 54},
+		Lessons: []string{"lesson one"},
 	}
 }
 
@@ -63,6 +64,9 @@ Milestones:
 
 Why you are asked now:
 Only one more session is allowed.
+
+Earlier runs of this project, to be taken into account:
+- lesson one
 
 <data>
 The last sessions (of 41):
@@ -121,8 +125,8 @@ func TestQuestionLeavesEmptySectionsOut(t *testing.T) {
 	t.Parallel()
 	titles := regexp.MustCompile(`(?m)^[A-Z][^:\n]*:$`)
 	all := titles.FindAllString(question(fullInput()).Prompt, -1)
-	if len(all) != 13 {
-		t.Fatalf("the full prompt has the sections %q, want 12 and the questions", all)
+	if len(all) != 14 {
+		t.Fatalf("the full prompt has the sections %q, want 13 and the questions", all)
 	}
 	blank := Input{
 		Goal: " ", Diff: "\n", Loop: "\u200b", Claim: "\t", Criteria: []string{},

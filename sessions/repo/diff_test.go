@@ -179,11 +179,22 @@ func TestSummaryWithLongIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before, err := r.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	write(t, dir, "a", "a\n")
 	run(t, dir, "add", ".")
 	run(t, dir, "commit", "-qm", "x")
 	if got, want := summary(t, r, ""), "a +1 -0\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	after, err := r.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := r.Changed(t.Context(), before, after); err != nil || len(c.Files) != 1 || len(c.Commits) != 1 {
+		t.Errorf("changed by the first commit: %+v, %v", c, err)
 	}
 }
 

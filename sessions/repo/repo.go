@@ -17,7 +17,6 @@ import (
 var ErrNotRepository = errors.New("not a git repository")
 
 const (
-	emptyTree  = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 	maxEntries = 20_000 // dirty files that are looked at one by one
 	gitTimeout = 60 * time.Second
 )
@@ -135,9 +134,11 @@ func (r Repo) Changed(ctx context.Context, before, after State, ignored ...strin
 		}
 	}
 	if before.Head != after.Head && after.Head != "" {
-		from := before.Head
+		from, err := before.Head, error(nil)
 		if from == "" {
-			from = emptyTree
+			if from, err = r.base(ctx, ""); err != nil {
+				return c, err
+			}
 		}
 		out, err := git(ctx, r.Top, "diff", "--name-only", "--no-renames", "-z", from, after.Head)
 		if err != nil {

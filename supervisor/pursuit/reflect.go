@@ -19,6 +19,8 @@ type Options struct {
 	Check func(context.Context, []gate.Check) []gate.Result
 	// Diff says in short what changed since a commit.
 	Diff func(ctx context.Context, from string) string
+	// Lessons are what earlier runs teach the reflector, a line each.
+	Lessons []string
 	// Retry reports whether a reflection that came to nothing is to be made again
 	// later instead of being given up, because the API has a limit.
 	Retry func(error) bool
@@ -83,6 +85,7 @@ func (s *State) Reflect(ctx context.Context, o Options, at Occasion, why reflect
 		return rec, err
 	}
 	in := g.input(at, why, rec)
+	in.Lessons = o.Lessons
 	if o.Diff != nil {
 		in.Diff = o.Diff(ctx, g.Base)
 	}

@@ -193,6 +193,9 @@ func (v statusView) progress() string {
 			fmt.Fprintf(&b, ", %.1f%% a session, %.0f%% an hour; about %d sessions and %s left", p.Velocity, p.PerHour, p.Sessions, ending.Elapsed(p.Left))
 		}
 		b.WriteString("\n")
+		if len(p.Points) > 1 {
+			fmt.Fprintf(&b, "  course      %s\n", course(p.Points))
+		}
 	}
 	if p.Goals > 1 {
 		for i, g := range v.Goals {
@@ -208,6 +211,18 @@ func (v statusView) progress() string {
 	}
 	if p.Last != "" {
 		fmt.Fprintf(&b, "  look back   %s\n", p.Last)
+	}
+	return b.String()
+}
+
+// course draws the percentages of the looks back, oldest first, a column each.
+func course(points []pursuit.Point) string {
+	const shown = 40
+	blocks := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, p := range points[max(0, len(points)-shown):] {
+		i := int(p.Percent / 100 * float64(len(blocks)))
+		b.WriteRune(blocks[max(0, min(i, len(blocks)-1))])
 	}
 	return b.String()
 }

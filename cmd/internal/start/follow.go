@@ -134,6 +134,11 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 			return text
 		},
 	}
+	if j.Cfg.ReflectEvery > 0 {
+		if past, err := j.Runs(); err == nil { // without them nothing is learned from
+			f.options.Lessons = past.Metrics().Lessons()
+		}
+	}
 	if len(j.Goals) > 0 && w.setup.previous == nil {
 		e, err := j.Forecast()
 		if err != nil {

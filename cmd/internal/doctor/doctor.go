@@ -62,7 +62,22 @@ func Diagnose(ctx context.Context, std outside.Stdio) []Finding {
 	all = append(all, checkState(ctx, p)...)
 	all = append(all, checkLedgers(p)...)
 	all = append(all, checkHooks(std, p)...)
+	all = append(all, checkReflector(ctx, std, p))
 	return append(all, checkMachine(ctx)...)
+}
+
+// checkReflector says who would look back, and whether that works.
+func checkReflector(ctx context.Context, std outside.Stdio, p job.Place) Finding {
+	j := job.Job{Place: p}
+	f := Finding{Name: "reflector", OK: true, Detail: j.WhoReflects(std)}
+	if p.Cfg.ReflectEvery == 0 {
+		f.Detail += ", not asked in mode " + p.Cfg.Mode
+	}
+	if err := j.CheckService(ctx, std); err != nil {
+		f.Detail, f.Mend = err.Error(), outside.HintOf(err)
+		f.OK = p.Cfg.ReflectEvery == 0 // it stands in no run's way
+	}
+	return f
 }
 
 func checkBinary(ctx context.Context, std outside.Stdio, p job.Place) []Finding {

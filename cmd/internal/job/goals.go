@@ -29,12 +29,29 @@ func (j *Job) readGoals(texts []string) error {
 		}
 		j.Goals = append(j.Goals, goal.Analyse(t))
 	}
+	if err := j.emptyChecks(); err != nil {
+		return err
+	}
 	var err error
 	if j.verify, err = parse(j.Cfg.Verify, gate.ParseCommand); err != nil {
 		return outside.Usage("verify: %v", err)
 	}
 	if j.expect, err = parse(j.Cfg.ExpectFiles, gate.ParseFile); err != nil {
 		return outside.Usage("expect-file: %v", err)
+	}
+	return nil
+}
+
+// emptyChecks refuses a check that was typed and says nothing: a variable of the
+// shell that is not set must not leave a goal without its proof.
+func (j Job) emptyChecks() error {
+	for _, v := range j.Layers[len(j.Layers)-1] {
+		if v.Key != "verify" && v.Key != "expect-file" {
+			continue
+		}
+		if slices.ContainsFunc(v.Raw, func(s string) bool { return strings.TrimSpace(s) == "" }) {
+			return outside.UsageHint("leave it out, or put into the quotes what must hold", "--%s is empty", v.Key)
+		}
 	}
 	return nil
 }

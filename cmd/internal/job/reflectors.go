@@ -102,7 +102,16 @@ func (j Job) openAI(std outside.Stdio) (llm.Options, error) {
 // CheckReflector refuses what would make every look back fail, before anything is
 // started.
 func (j Job) CheckReflector(ctx context.Context, std outside.Stdio) error {
-	if j.Cfg.ReflectEvery == 0 || j.WhoReflects(std) != config.ReflectorOpenAI {
+	if j.Cfg.ReflectEvery == 0 {
+		return nil
+	}
+	return j.CheckService(ctx, std)
+}
+
+// CheckService looks whether the service that would look back is well; it costs
+// nothing. Other reflectors have none.
+func (j Job) CheckService(ctx context.Context, std outside.Stdio) error {
+	if j.WhoReflects(std) != config.ReflectorOpenAI {
 		return nil
 	}
 	o, err := j.openAI(std)

@@ -37,8 +37,11 @@ func (e *LaterError) Unwrap() error { return e.Err }
 // Usage is what asking a model has cost. Cost is in US dollars, 0 when the
 // service does not say it.
 type Usage struct {
-	Input, Output, CacheCreation, CacheRead int64
-	CostUSD                                 float64
+	Input         int64   `json:"input"`
+	Output        int64   `json:"output"`
+	CacheCreation int64   `json:"cache_creation"`
+	CacheRead     int64   `json:"cache_read"`
+	CostUSD       float64 `json:"cost_usd"`
 }
 
 // Add returns the sum.

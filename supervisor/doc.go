@@ -24,14 +24,18 @@
 // comes after a crash knows what to look for. A session's result is written to
 // its folder by the session itself, then the session ledger, then the state; the
 // run's record comes last. Each of the later steps looks first whether it was
-// done, so that repeating it changes nothing.
+// done, so that repeating it changes nothing. A reflection is in the state before it
+// is in its journal: what it led to and what it cost outlives a crash, a line of the
+// journal may not.
 //
 // # Continuing a run
 //
 // The state file is the checkpoint of a run: it is written before each session
 // and when the run ends, and Recover brings it up to date after a crash. A run
 // that continues another takes over its goals, counters and budgets, and where
-// its last session was cut off, that conversation.
+// its last session was cut off, that conversation. The other run is marked as
+// continued once this one has a state of its own. A look back that a crash prevented
+// is not made up for: it is due again after the next session.
 //
 // # After a crash
 //

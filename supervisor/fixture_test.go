@@ -49,6 +49,7 @@ type world struct {
 	log     bytes.Buffer
 	states  []string // as Live was told
 	poke    chan struct{}
+	kept    []pursuit.Record // reflections
 	// at is called at every moment at which the outside is asked something.
 	at func(moment string)
 }
@@ -71,7 +72,7 @@ func green(context.Context) probe.Snapshot                   { return snapshot(1
 func completed(lasts time.Duration) play                     { return ends(outcome.Completed, lasts) }
 
 func ends(e outcome.Ending, lasts time.Duration) play {
-	return play{lasts: lasts, result: sessions.Result{Ending: e, Cause: string(e)}}
+	return play{lasts: lasts, result: sessions.Result{Ending: e, Cause: string(e), Opened: true}}
 }
 func (p play) with(change func(*sessions.Result)) play           { change(&p.result); return p }
 func (p play) doing(f func(context.Context, sessions.Spec)) play { p.do = f; return p }
@@ -140,14 +141,16 @@ func (w *world) session(ctx context.Context, s sessions.Spec, beat func(sessions
 		return sessions.Result{ID: s.ID, RunID: s.RunID, StartedAt: time.Now()}, p.err
 	}
 	res := p.result
-	res.ID, res.RunID, res.StartedAt, res.Branch = s.ID, s.RunID, time.Now(), "main"
+	res.ID, res.Continued, res.RunID, res.StartedAt, res.Branch = s.ID, s.ConversationID, s.RunID, time.Now(), "main"
 	res.Caps.Changes = append([]hook.Change{s.Cap}, p.result.Caps.Changes...)
-	if c := s.Continue; c != nil {
+	if c := s.Continue; c != nil && !c.StartedAt.IsZero() {
 		res.StartedAt = c.StartedAt
 	}
 	w.at("session begins")
 	beat(sessions.Progress{PID: 1, Cap: s.Cap, Note: "at work"})
-	w.keep(sessions.ProgressPath(s.Folder), sessions.Result{ID: s.ID, RunID: s.RunID, StartedAt: res.StartedAt, EndedAt: time.Now(), Usage: outcome.Usage{Input: 5}})
+	w.keep(sessions.ProgressPath(s.Folder), sessions.Result{
+		ID: s.ID, Continued: s.ConversationID, Opened: res.Opened, RunID: s.RunID, StartedAt: res.StartedAt, EndedAt: time.Now(), Usage: outcome.Usage{Input: 5},
+	})
 	w.at("session works")
 	if p.do != nil {
 		p.do(ctx, s)

@@ -1,12 +1,14 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/logs"
 	"autopilot/reflector"
 	"autopilot/sessions"
 	"autopilot/sessions/outcome"
@@ -14,6 +16,9 @@ import (
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
 )
+
+// ruleAtLimit is the rule of a goal that ends because no session is left.
+const ruleAtLimit = "partial-at-limit"
 
 // lookBack looks back at the goal when that is due and decides whether the run goes
 // on with it, with the next one, or ends.
@@ -49,7 +54,7 @@ func (l *loop) occasion() pursuit.Occasion {
 		Left: reflector.Left{Sessions: max(0, l.Limits.MaxSessions-l.iteration()), Time: l.timeLeft(), Tokens: -1},
 	}
 	if l.Limits.MaxTokens > 0 {
-		at.Left.Tokens = l.Limits.MaxTokens - l.spent().Tokens
+		at.Left.Tokens = max(0, l.Limits.MaxTokens-l.spent().Tokens)
 	}
 	if rep := l.report(); rep != nil && rep.SaysDone() && l.result.Ending == outcome.Completed {
 		at.Claim = rep.Summary
@@ -68,36 +73,52 @@ func (l *loop) timeLeft() time.Duration {
 // the API, and reports whether the run is to end instead.
 func (l *loop) reflect(ctx context.Context, at pursuit.Occasion, why reflector.Trigger) (stopped bool, err error) {
 	o := l.Pursuit
+	var until time.Time
 	o.Retry = func(err error) bool {
 		later, ok := errors.AsType[*reflector.LaterError](err)
-		return ok && !later.At.IsZero() && later.At.Before(time.Now().Add(l.timeLeft()))
+		if !ok || later.At.IsZero() {
+			return false
+		}
+		now := time.Now().Round(0)
+		until = wakeAt(now, later.At, l.Waits, l.wait.NextBackOff())
+		return until.Sub(now) < l.timeLeft()
 	}
 	for {
 		rec, err := l.file.Pursuit.Reflect(ctx, o, at, why)
+		l.spend(rec.Usage)
 		if err == nil {
 			return false, l.reflected(rec)
 		}
+		l.file.Pursuit.Tally.Tokens += budgeted(rec.Usage)
+		l.file.Pursuit.Tally.CostUSD += rec.Usage.CostUSD
 		if ctx.Err() != nil {
 			words, code := abortWords(ctx)
 			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while looking back"})
 			l.stop.code = code
 			return true, nil
 		}
-		later, _ := errors.AsType[*reflector.LaterError](err)
-		if stopped, err := l.waitUntil(ctx, later.At.Add(l.Waits.Margin), "reflection: "+err.Error()); stopped || err != nil {
+		if stopped, err := l.waitUntil(ctx, until, "reflection: "+logs.Redact(err.Error())); stopped || err != nil {
 			return true, err
 		}
 	}
 }
 
-// reflected writes a reflection down and counts what it cost.
-func (l *loop) reflected(rec pursuit.Record) error {
+// spend counts what was spent beside the sessions.
+func (l *loop) spend(u reflector.Usage) {
 	r := &l.file.Record
-	tokens := rec.Usage.Input + rec.Usage.Output + rec.Usage.CacheCreation
-	r.Tokens = r.Tokens.Add(ledger.Tokens{Input: rec.Usage.Input, Output: rec.Usage.Output, CacheCreation: rec.Usage.CacheCreation, CacheRead: rec.Usage.CacheRead})
-	r.TotalTokensUsed += tokens
-	r.TotalCostUSD = dollars(r.TotalCostUSD + rec.Usage.CostUSD)
-	l.recordGoals()
+	r.Tokens = r.Tokens.Add(ledger.Tokens{Input: u.Input, Output: u.Output, CacheCreation: u.CacheCreation, CacheRead: u.CacheRead})
+	r.TotalTokensUsed += budgeted(u)
+	r.TotalCostUSD = dollars(r.TotalCostUSD + u.CostUSD)
+}
+
+func budgeted(u reflector.Usage) int64 { return u.Input + u.Output + u.CacheCreation }
+
+// reflected writes a reflection down, in the state first: what it led to and what
+// it cost must not be lost, a line of its journal may.
+func (l *loop) reflected(rec pursuit.Record) error {
+	l.decision = rec.Decision
+	l.wait.Reset()
+	recordGoals(&l.file)
 	args := []any{
 		"act", "reflection", "iter", rec.Iteration, "goal", rec.Goal, "trigger", string(rec.Trigger), "reflector", rec.Reflector,
 		"action", string(rec.Decision.Action), "rule", rec.Decision.Rule, "reason", rec.Decision.Reason,
@@ -118,19 +139,20 @@ func (l *loop) reflected(rec pursuit.Record) error {
 	if rec.Error != "" {
 		l.Log.Warn("the reflection came to nothing; the fixed limits hold", "reflector", rec.Reflector, "err", rec.Error)
 	}
-	if l.Reflections != nil {
-		if err := l.Reflections(rec); err != nil {
-			return fmt.Errorf("record reflection: %w", err)
-		}
+	if err := l.save(); err != nil || l.Reflections == nil {
+		return err
 	}
-	return l.save() // it has cost something and is not made again
+	if err := l.Reflections(rec); err != nil {
+		return fmt.Errorf("record reflection: %w", err)
+	}
+	return nil
 }
 
 // recordGoals brings the goals in the run's record up to date.
-func (l *loop) recordGoals() {
-	l.file.Record.Goals = l.file.Pursuit.Records()
-	if t := l.file.Pursuit.Tally; t.Count > 0 {
-		l.file.Record.Reflections = &t
+func recordGoals(s *State) {
+	s.Record.Goals = s.Pursuit.Records()
+	if t := s.Pursuit.Tally; t.Count > 0 {
+		s.Record.Reflections = &t
 	}
 }
 
@@ -141,25 +163,29 @@ func (l *loop) goalsOver() *stopping {
 		return &stopping{cause: CausePerson, detail: g.Question.Text, code: ExitPerson}
 	}
 	for _, g := range s.Goals {
-		if g.Status != ledger.GoalAchieved {
-			return &stopping{cause: CauseGivenUp, detail: "a reflection finds that going on is of no use", code: ExitFailures}
+		if g.Status == ledger.GoalAchieved {
+			continue
 		}
+		if h := killswitch.CheckBefore(l.Limits, l.soFar()); h != nil && l.decision.Rule == ruleAtLimit {
+			return stopFor(h)
+		}
+		why := ""
+		if n := len(g.Assessments); n > 0 {
+			why = g.Assessments[n-1].Reasoning
+		}
+		return &stopping{cause: CauseGivenUp, detail: cmp.Or(why, "a reflection finds that going on is of no use"), code: ExitFailures}
 	}
 	return &stopping{cause: CauseWorkDone, detail: "nothing is left to do", code: ExitWanted}
 }
 
-// askedBySession pauses the current goal because the session has a question that
-// only a person can answer.
-func (l *loop) askedBySession(question string) {
-	g := l.file.Pursuit.Current()
-	if g == nil {
+// askedBy pauses the current goal when the session has a question that only a
+// person can answer.
+func askedBy(s *State, r sessions.Result) {
+	g, rep := s.Pursuit.Current(), reportOf(r)
+	if g == nil || rep == nil || rep.NeedsPerson == "" {
 		return
 	}
-	options := []string{}
-	if rep := l.report(); rep != nil {
-		options = append(options, rep.NextSteps...)
-	}
-	g.Ask(pursuit.Question{Text: question, Options: options, Reason: "question", At: time.Now(), Session: string(l.spec.Conversation())})
+	g.Ask(pursuit.Question{Text: rep.NeedsPerson, Options: rep.NextSteps, Reason: "question", At: r.EndedAt, Session: string(r.Conversation())})
 }
 
 // objective is what the next session of the current goal is told.

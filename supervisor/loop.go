@@ -11,6 +11,7 @@ import (
 	"autopilot/metrics/logs"
 	"autopilot/probe"
 	"autopilot/probe/tier"
+	"autopilot/reflector"
 	"autopilot/sessions"
 	"autopilot/sessions/hook"
 	"autopilot/sessions/outcome"
@@ -44,7 +45,8 @@ type loop struct {
 	spec       sessions.Spec
 	result     sessions.Result
 	facts      killswitch.After
-	offset     int64 // of the session ledger when the session started
+	decision   reflector.Decision // of the last reflection
+	offset     int64              // of the session ledger when the session started
 	used       map[string]bool
 	records    []ledger.Session // that this run has appended
 	wait       *backoff.ExponentialBackOff
@@ -75,6 +77,11 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		recording: l.record, judging: l.judge, looking: l.lookBack, finishing: l.finish,
 	}
 	var failure error
+	if err := l.markPrevious(); err != nil {
+		failure = err
+		l.fail(err)
+		l.state = finishing
+	}
 	for l.state != finished {
 		ev, err := steps[l.state](ctx)
 		if err != nil {
@@ -109,7 +116,8 @@ func (l *loop) begin(ctx context.Context) {
 	if l.Previous != nil {
 		l.carryOn(*l.Previous)
 	}
-	l.recordGoals()
+	l.spend(l.Spent)
+	recordGoals(&l.file)
 }
 
 // useMode takes over what a mode stands for.
@@ -155,15 +163,25 @@ func (l *loop) look(ctx context.Context, planned int) tier.Judgement {
 	return tier.Judge(l.snapshot.Signals, planned)
 }
 
-// check asks the kill-switches whether another session may start.
+// soFar is what the run and those that it continues have used up.
+func (l *loop) soFar() killswitch.Before {
+	return killswitch.Before{
+		Completed: l.file.Carried.Completed + l.file.Record.IterationsCompleted, Sessions: l.iteration(),
+		Elapsed: l.active(), Spent: l.spent(), Mean: mean(l.file.Costs),
+	}
+}
+
+// check asks the kill-switches whether another session may start. None may when no
+// goal is open, as in a run that was killed when its goals were reached.
 func (l *loop) check(ctx context.Context) (event, error) {
+	if l.file.Pursuit.Current() == nil {
+		l.stop = l.goalsOver()
+		return hit, nil
+	}
 	l.changeMode()
 	j := l.look(ctx, l.AgentsFor(""))
-	facts := killswitch.Before{
-		Completed: l.file.Carried.Completed + l.file.Record.IterationsCompleted, Sessions: l.iteration(),
-		Elapsed: l.active(), Spent: l.spent(), Mean: l.mean(),
-		Verdict: string(j.Tier), Peers: l.snapshot.Peers,
-	}
+	facts := l.soFar()
+	facts.Verdict, facts.Peers = string(j.Tier), l.snapshot.Peers
 	code := ExitWanted
 	if facts.Abort = l.StopRequested(); facts.Abort == "" && ctx.Err() != nil {
 		facts.Abort, code = abortWords(ctx)
@@ -193,18 +211,18 @@ func (l *loop) spent() killswitch.Spend {
 	return killswitch.Spend{Tokens: c.Tokens + l.file.Record.TotalTokensUsed, CostUSD: c.CostUSD + l.file.Record.TotalCostUSD}
 }
 
-func (l *loop) mean() *killswitch.Spend {
-	last := l.file.Costs[max(0, len(l.file.Costs)-meanOf):]
-	if len(last) == 0 {
+// mean is the expectation of the next session, or nil before the first.
+func mean(costs []killswitch.Spend) *killswitch.Spend {
+	if len(costs) == 0 {
 		return nil
 	}
 	var m killswitch.Spend
-	for _, c := range last {
+	for _, c := range costs {
 		m.Tokens += c.Tokens
 		m.CostUSD += c.CostUSD
 	}
-	m.Tokens /= int64(len(last))
-	m.CostUSD /= float64(len(last))
+	m.Tokens /= int64(len(costs))
+	m.CostUSD /= float64(len(costs))
 	return &m
 }
 
@@ -222,7 +240,7 @@ func (l *loop) choose(ctx context.Context) (event, error) {
 			detail += fmt.Sprintf("; missing signals: %v", a.Missing)
 		}
 		l.stop = &stopping{cause: Cause(h.Reason), reason: h.Reason, detail: detail, code: ExitPerson}
-		if l.file.Record.IterationsCompleted == 0 {
+		if l.iteration() == 0 {
 			l.stop.cause, l.stop.reason, l.manual = CauseManual, "", a.Manual
 		}
 		return hit, nil
@@ -256,7 +274,10 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	l.file.Iteration = iteration
 	l.file.Current = &Current{
 		SessionID: string(s.ID), Mode: l.assignment.Mode, SessionType: l.assignment.SessionType,
-		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records,
+		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records, Conversation: string(s.ConversationID),
+	}
+	if s.Continue != nil {
+		l.file.Current.NextStep = s.Continue.NextStep
 	}
 	if err := l.save(); err != nil {
 		l.file.Current, l.file.Iteration = nil, iteration-1 // it was not started
@@ -370,9 +391,7 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 	if why := l.facts.Error(); why != "" {
 		l.Log.Warn("the session went wrong; the run goes on", "detail", why, "errors_in_row", l.file.Errors, "max", l.Limits.MaxErrors)
 	}
-	if rep := l.report(); rep != nil && rep.NeedsPerson != "" {
-		l.askedBySession(rep.NeedsPerson)
-	}
+	askedBy(&l.file, r)
 	return nil
 }
 

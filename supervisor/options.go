@@ -9,6 +9,7 @@ import (
 
 	"autopilot/metrics/ledger"
 	"autopilot/probe"
+	"autopilot/reflector"
 	"autopilot/sessions"
 	"autopilot/supervisor/ending"
 	"autopilot/supervisor/killswitch"
@@ -46,6 +47,8 @@ type Options struct {
 	Goals    []pursuit.Goal
 	Pursuit  pursuit.Options
 	Forecast *ledger.Forecast
+	// Spent is what preparing the run has cost; it counts as the run's own.
+	Spent reflector.Usage
 	// Announce is called once behind the first line of the log; it may be nil.
 	Announce func()
 	// Previous is the run that this one continues, or nil.

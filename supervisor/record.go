@@ -71,10 +71,11 @@ func addSession(s *State, r sessions.Result, by, id string) {
 	s.Costs = s.Costs[max(0, len(s.Costs)-meanOf):]
 	s.Last = &Last{
 		Conversation: string(r.Conversation()), Iteration: s.Carried.Iterations + s.Iteration, Ending: string(r.Ending),
-		Opened: r.Opened, NextStep: r.NextStep,
+		Opened: r.Opened, NextStep: r.NextStep, Goal: s.Pursuit.Progress().Goal,
 	}
 	s.Current = nil
 	follow(s, r)
+	recordGoals(s)
 	rec.Sessions = append(rec.Sessions, id)
 	rec.Tokens = rec.Tokens.Add(t)
 	rec.TotalTokensUsed += t.Budgeted()
@@ -203,7 +204,7 @@ func (l *loop) finish(context.Context) (event, error) {
 		rec.KillSwitch = &reason
 	}
 	rec.FallbackToManual = l.stop.cause == CauseManual
-	l.recordGoals()
+	recordGoals(&l.file)
 	rec.Termination = l.termination()
 	saved := l.save()
 	if l.file.Current != nil {

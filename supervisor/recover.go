@@ -71,6 +71,7 @@ func recoverRun(folder string, s State, ledgers *ledger.Ledgers) (Recovered, err
 		if err := recoverSession(folder, &s, ledgers); err != nil {
 			return r, err
 		}
+		s.Record.Termination = nil // it did not know of this session
 	}
 	rec := &s.Record
 	if r.Killed = rec.ExitCause == ""; r.Killed {
@@ -127,6 +128,8 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 		}
 	}
 	addSession(s, res, by, recordID)
+	askedBy(s, res)
+	recordGoals(s)
 	if res.EndedAt.After(s.UpdatedAt) {
 		s.UpdatedAt = res.EndedAt
 	}
@@ -139,7 +142,10 @@ func cutOff(folder string, s *State) sessions.Result {
 	id := sessions.ID(s.Current.SessionID)
 	var res sessions.Result
 	if err := statedir.LoadJSON(sessions.ProgressPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
-		res = sessions.Result{ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: s.UpdatedAt}
+		res = sessions.Result{
+			ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: s.UpdatedAt,
+			Continued: sessions.ID(s.Current.Conversation), Opened: s.Current.Conversation != "", NextStep: s.Current.NextStep,
+		}
 	}
 	if res.EndedAt.Before(res.StartedAt) {
 		res.EndedAt = res.StartedAt

@@ -31,40 +31,59 @@ func NotResumable(s State) string {
 	return ""
 }
 
-// MarkResumed notes in the state of a run which other run continues it.
+// MarkResumed notes in the state of a run which other run continues it. Only one
+// can.
 func MarkResumed(folder, by string) error {
 	s, err := LoadState(folder)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case s.ResumedBy == by:
+		return nil
+	case s.ResumedBy != "":
+		return fmt.Errorf("run %s is continued by run %s already", s.Record.AutopilotRunID, s.ResumedBy)
 	}
 	s.ResumedBy = by
 	return statedir.ReplaceJSON(filepath.Join(folder, stateName), s)
 }
 
-// TakeUp makes the state of a run ready to be continued: what was paused is open
-// again, with the answer of a person where there is one. It says what a limit
-// would stop at once.
+// markPrevious notes in the run that this one continues that it does so. That is
+// done once this one can be continued itself, so that the chain has no end from
+// which nobody can go on.
+func (l *loop) markPrevious() error {
+	if l.Previous == nil {
+		return nil
+	}
+	return MarkResumed(filepath.Join(filepath.Dir(l.Folder), l.Previous.Record.AutopilotRunID), l.RunID)
+}
+
+// TakeUp makes the state of a run ready to be continued: what is not achieved is open
+// again. The answer of a person is for the goal that asked first, or without a
+// question for the one that is worked on next; further goals go on waiting when only
+// an answer helps. TakeUp says what a limit would stop at once.
 func TakeUp(s *State, answer string, l killswitch.Limits) error {
-	asked := false
+	asked := s.Pursuit.Asked()
 	for i := range s.Pursuit.Goals {
-		if g := &s.Pursuit.Goals[i]; g.Status == ledger.GoalPaused && (answer != "" || g.Question == nil || g.Question.Reason != "question") {
-			asked = asked || g.Question != nil
+		switch g := &s.Pursuit.Goals[i]; {
+		case g.Status == ledger.GoalOpen || g.Status == ledger.GoalAchieved:
+		case g == asked && answer != "":
 			g.Resume(answer)
-		} else if g.Status == ledger.GoalPartial || g.Status == ledger.GoalGivenUp {
-			g.Resume(answer)
-			asked = asked || answer != ""
+		case g.Status != ledger.GoalPaused || g.Question == nil || g.Question.Reason != "question":
+			g.Resume("")
 		}
 	}
-	if answer != "" && !asked {
-		if g := s.Pursuit.Current(); g != nil {
-			g.Answer = answer
-		}
+	current := s.Pursuit.Current()
+	if answer != "" && asked == nil && current != nil {
+		current.Answer = answer
 	}
-	if g := s.Pursuit.Asked(); g != nil && s.Pursuit.Current() == nil {
-		return fmt.Errorf("run %s waits for an answer: %s", s.Record.AutopilotRunID, g.Question.Text)
+	if current == nil {
+		if asked != nil {
+			return fmt.Errorf("run %s waits for an answer: %s", s.Record.AutopilotRunID, asked.Question.Text)
+		}
+		return nil // there is nothing to do but to say so
 	}
 	used := carriedFrom(*s)
-	h := killswitch.CheckBefore(l, killswitch.Before{Completed: used.Completed, Sessions: used.Iterations, Elapsed: used.Active, Spent: used.Spent})
+	h := killswitch.CheckBefore(l, killswitch.Before{Completed: used.Completed, Sessions: used.Iterations, Elapsed: used.Active, Spent: used.Spent, Mean: mean(s.Costs)})
 	if h != nil {
 		return fmt.Errorf("a limit of run %s is used up: %s: %s", s.Record.AutopilotRunID, h.Reason, h.Detail)
 	}
@@ -103,10 +122,10 @@ func cutShort() []outcome.Ending {
 
 // continues makes the first session of a continued run go on with the
 // conversation that was cut short, or in which a question was asked that has an
-// answer now.
+// answer now. A conversation about another goal is over.
 func (l *loop) continues(s *sessions.Spec) {
 	last := l.file.Last
-	if l.Previous == nil || l.file.Iteration > 0 || last == nil || !last.Opened || last.Conversation == "" {
+	if l.Previous == nil || l.file.Iteration > 0 || last == nil || !last.Opened || last.Conversation == "" || last.Goal != l.file.Pursuit.Progress().Goal {
 		return
 	}
 	answer := ""

@@ -62,6 +62,7 @@ type Last struct {
 	Ending       string `json:"ending"`
 	Opened       bool   `json:"opened"` // the conversation exists
 	NextStep     int    `json:"next_step"`
+	Goal         int    `json:"goal"` // for which it worked, from 1; 0 for none
 }
 
 // Current is the session that runs or is not recorded yet.
@@ -72,6 +73,11 @@ type Current struct {
 	StartedAt    time.Time `json:"started_at"`
 	LedgerOffset int64     `json:"ledger_offset"` // size of the session ledger when it started
 	Records      bool      `json:"records"`       // the session writes a record of its own
+
+	// Conversation is the one of an earlier session that this one goes on with, at
+	// NextStep; empty when it opens its own.
+	Conversation string `json:"conversation,omitempty"`
+	NextStep     int    `json:"next_step,omitempty"`
 }
 
 // Waiting says how long a run waits for the API, and why.

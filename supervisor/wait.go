@@ -56,11 +56,11 @@ func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 	res := l.result
 	l.spec.Continue, l.spec.ContinuePrompt = &res, prompt.Resumed
 	l.spec.Cap = capOf(l.look(ctx, l.AgentsFor(l.assignment.Mode)))
-	return resume, l.save()
+	return resume, nil
 }
 
-// waitUntil waits for the API and says so on disk and in the log. It reports
-// whether the run is to stop instead.
+// waitUntil waits for the API and says so on disk and in the log, also when it
+// goes on. It reports whether the run is to stop instead.
 func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stopped bool, err error) {
 	now := time.Now().Round(0)
 	l.file.Waiting = &Waiting{Until: until, Why: why}
@@ -73,7 +73,10 @@ func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stop
 	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
 	l.file.Waiting = nil
 	l.live(sessions.Progress{})
-	return stopped, nil
+	if stopped {
+		return true, nil // what ends the run saves it
+	}
+	return false, l.save()
 }
 
 // sleepUntil waits for a moment of the wall clock. It reports whether the run

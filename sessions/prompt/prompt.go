@@ -48,7 +48,7 @@ func Goal(o Objective) string {
 	writeList(&b, "Parts of it that are still open:", o.Milestones)
 	fmt.Fprintf(&b, "This is session %d of at most %d. Look at the repository first: earlier sessions may have done part of it.\n", o.Iteration, o.MaxSessions)
 	if o.Answer != "" {
-		fmt.Fprintf(&b, "\nA person was asked: %s\nThe answer: %s\n", o.Question, o.Answer)
+		b.WriteString("\n" + o.answer())
 	}
 	b.WriteString("\n")
 	writeList(&b, "The goal was said to be reached, but these checks, made from outside, fail. Put them right first:", o.First)
@@ -66,12 +66,20 @@ func Goal(o Objective) string {
 	return b.String()
 }
 
+// answer is what a person said.
+func (o Objective) answer() string {
+	if o.Question == "" {
+		return "A person says: " + o.Answer + "\n"
+	}
+	return "A person was asked: " + o.Question + "\nThe answer: " + o.Answer + "\n"
+}
+
 // Notice is what a session that has prompts of its own is told beside them:
 // answers, failing checks and proposals. It is empty when there is nothing to tell.
 func Notice(o Objective) string {
 	var b strings.Builder
 	if o.Answer != "" {
-		fmt.Fprintf(&b, "\n\nA person was asked: %s\nThe answer: %s\n", o.Question, o.Answer)
+		b.WriteString("\n\n" + o.answer())
 	}
 	if len(o.First)+len(o.Steps) > 0 {
 		b.WriteString("\n\n")

@@ -73,6 +73,9 @@ func TestGoalTellsWhatMatters(t *testing.T) {
 			t.Errorf("%q lacks %q", notice, want)
 		}
 	}
+	if got := Goal(Objective{Goal: "g", Answer: "go on"}); !strings.Contains(got, "A person says: go on\n") || strings.Contains(got, "was asked") {
+		t.Errorf("an answer without a question: %q", got)
+	}
 	if got := Notice(Objective{Goal: "g", Criteria: o.Criteria}); got != "" {
 		t.Errorf("a notice of nothing: %q", got)
 	}

@@ -2,12 +2,24 @@ package ending
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/reflector"
+	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
+)
+
+const (
+	maxGoal     = 300  // runes of a goal in the summary
+	maxDetail   = 500  // runes of a line
+	maxQuestion = 2500 // runes
+	maxShown    = 6    // next steps on the screen
+	letters     = 26   // options that can be chosen by a letter
 )
 
 // Facts are what is known about a run that ends.
@@ -33,6 +45,8 @@ const (
 	CauseError   = "error"
 )
 
+const reasonGivenUp = "given_up"
+
 // Of describes the end of a run.
 func Of(f Facts) ledger.Termination {
 	t := ledger.Termination{
@@ -42,18 +56,22 @@ func Of(f Facts) ledger.Termination {
 	if p := f.Goals.Progress(); p.Known {
 		t.Progress = fmt.Sprintf("%.0f%% complete", p.Percent)
 	}
-	for _, g := range f.Goals.Goals {
-		t.Partial = t.Partial || g.Status == ledger.GoalPartial || g.Status == ledger.GoalAchieved && t.Status != ledger.Completed ||
-			g.Status != ledger.GoalAchieved && len(g.Assessments) > 0 && g.Assessments[len(g.Assessments)-1].GoalAchieved == "PARTIAL"
-	}
+	t.Partial = t.Status != ledger.Completed && slices.ContainsFunc(f.Goals.Goals, partly)
 	t.Summary = summary(f, t)
-	t.Resumable = t.Status != ledger.Completed && f.Saved && f.Cause != CauseManual
+	// A run that handed over before its first session has nothing to go on with.
+	t.Resumable = t.Status != ledger.Completed && f.Saved && (f.Iterations > 0 || f.Cause != CauseManual)
 	if g := f.Goals.Asked(); g != nil && g.Question != nil {
 		t.Question, t.Options, t.AwaitingUserInput = g.Question.Text, g.Question.Options, true
 		t.Suggestions = g.Question.Options
 	}
 	t.NextSteps = nextSteps(f, t)
 	return t
+}
+
+// partly reports whether a goal is reached at least in part.
+func partly(g pursuit.Goal) bool {
+	n := len(g.Assessments)
+	return g.Status == ledger.GoalPartial || g.Status == ledger.GoalAchieved || n > 0 && g.Assessments[n-1].GoalAchieved == reflector.Partial
 }
 
 // classify returns status, reason and guardrail.
@@ -87,7 +105,7 @@ func classify(f Facts) (status, reason, guard string) {
 	case CauseKilled:
 		return ledger.Interrupted, "killed", ""
 	case CauseGivenUp:
-		return ledger.Stopped, "given_up", ""
+		return ledger.Stopped, reasonGivenUp, ""
 	}
 	return ledger.Stopped, "error", ""
 }
@@ -99,36 +117,80 @@ func askedFor(s pursuit.State) string {
 	return "question"
 }
 
-// summary is one sentence.
+// summary is one line.
 func summary(f Facts, t ledger.Termination) string {
+	goals := f.Goals.Goals
 	switch {
-	case t.Status == ledger.Completed && len(f.Goals.Goals) == 1:
-		return "Reached: " + f.Goals.Goals[0].Text + unproven(f.Goals, t)
+	case t.Status == ledger.Completed && len(goals) == 0:
+		return "Reached: nothing is left to do"
+	case t.Status == ledger.Completed && len(goals) == 1:
+		return "Reached: " + oneLine(goals[0].Text, maxGoal) + unproven(goals)
 	case t.Status == ledger.Completed:
-		return fmt.Sprintf("Reached all %d goals%s", len(f.Goals.Goals), unproven(f.Goals, t))
-	case t.Status == ledger.Paused:
-		return fmt.Sprintf("Waits for a person after %d sessions: %s", f.Iterations, f.Detail)
-	case t.Status == ledger.Interrupted:
-		return fmt.Sprintf("Ended at session %d: %s", f.Iterations, f.Detail)
-	default:
-		return fmt.Sprintf("Stopped after %d sessions: %s", f.Iterations, f.Detail)
+		return fmt.Sprintf("Reached all %d goals%s", len(goals), unproven(goals))
 	}
+	words := "Stopped after " + count(f.Iterations, "session")
+	switch {
+	case t.Status == ledger.Interrupted && f.Iterations > 0:
+		words = fmt.Sprintf("Ended at session %d", f.Iterations)
+	case t.Status == ledger.Interrupted:
+		words = "Ended before the first session"
+	case t.Status == ledger.Paused && f.Iterations > 0:
+		words = "Waits for a person after " + count(f.Iterations, "session")
+	case t.Status == ledger.Paused:
+		words = "Waits for a person before the first session"
+	case f.Iterations == 0:
+		words = "Stopped before the first session"
+	}
+	if t.Progress != "" {
+		words += ", " + t.Progress
+	}
+	if f.Detail != "" {
+		words += ": " + oneLine(f.Detail, maxDetail)
+	}
+	return words
 }
 
-// unproven says that nothing but words stands behind a completion.
-func unproven(s pursuit.State, t ledger.Termination) string {
-	for _, g := range s.Goals {
+// unproven says behind which goals of a completed run stands nothing but words, and
+// which checks do not hold.
+func unproven(goals []pursuit.Goal) string {
+	var without, failing []string
+	for i, g := range goals {
 		if len(g.Proof) == 0 {
-			return " (no check proves it; --verify and --expect-file would)"
+			without = append(without, strconv.Itoa(i+1))
+		}
+		for _, d := range g.Proof {
+			if !d.OK {
+				failing = append(failing, d.Name)
+			}
 		}
 	}
-	for _, d := range t.Deliverables {
-		if !d.OK {
-			return " (not proved: " + d.Name + ")"
-		}
+	var parts []string
+	switch {
+	case len(without) == 0:
+	case len(without) == len(goals):
+		parts = append(parts, "no check proves it; --verify and --expect-file would")
+	case len(without) == 1:
+		parts = append(parts, "no check proves goal "+without[0]+"; --verify and --expect-file would")
+	default:
+		parts = append(parts, "no check proves goals "+strings.Join(without, ", ")+"; --verify and --expect-file would")
 	}
-	return ""
+	if len(failing) > 0 {
+		parts = append(parts, "not proved: "+strings.Join(failing, ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
 }
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func oneLine(s string, n int) string { return prompt.Cut(strings.Join(strings.Fields(s), " "), n) }
 
 func deliverables(s pursuit.State) []ledger.Deliverable {
 	out := []ledger.Deliverable{}
@@ -138,32 +200,58 @@ func deliverables(s pursuit.State) []ledger.Deliverable {
 	return out
 }
 
+// nextSteps are what fails, what the last reflections propose, and the commands with
+// which a person goes on. What is proposed for a goal that waits for a person is in
+// the options of its question.
 func nextSteps(f Facts, t ledger.Termination) []string {
 	var out []string
+	open := false
 	for _, g := range f.Goals.Goals {
-		if g.Status != ledger.GoalAchieved {
-			out = append(out, g.First...)
+		if g.Status == ledger.GoalAchieved {
+			continue
+		}
+		open = open || g.Status == ledger.GoalOpen
+		out = append(out, g.First...)
+		if g.Question == nil {
 			out = append(out, g.Steps...)
 		}
 	}
+	if !t.Resumable {
+		return out
+	}
+	if t.AwaitingUserInput {
+		answer := "answer with 'autopilot answer TEXT'"
+		if len(t.Options) > 0 {
+			answer += ", or with the letter of an option"
+		}
+		out = append(out, answer)
+	}
 	switch {
-	case t.AwaitingUserInput:
-		out = append(out, "answer with 'autopilot answer TEXT'")
-	case t.Resumable && t.Guard == ledger.GuardTimeout:
-		out = append(out, "'autopilot resume --max-hours H' goes on with a higher limit")
-	case t.Resumable && t.Guard == ledger.GuardIterations:
-		out = append(out, "'autopilot resume --max-sessions N' goes on with a higher limit")
-	case t.Resumable && t.Guard == ledger.GuardCost:
-		out = append(out, "'autopilot resume --max-tokens N' or '--max-cost-usd X' goes on with a higher limit")
-	case t.Resumable:
-		out = append(out, "'autopilot resume' goes on")
+	case t.Reason == reasonGivenUp && !t.AwaitingUserInput:
+		out = append(out, "'autopilot resume' goes on all the same, 'autopilot answer TEXT' does so with your advice")
+	case open || !t.AwaitingUserInput:
+		out = append(out, goOn(t.Guard))
 	}
 	return out
 }
 
-// Elapsed writes a time as people say it: 42s, 7m, 1h 23m.
+// goOn is the command that continues a run, with what a guardrail takes to do so.
+func goOn(guard string) string {
+	switch guard {
+	case ledger.GuardTimeout:
+		return "'autopilot resume --max-hours H' goes on with a higher limit"
+	case ledger.GuardIterations:
+		return "'autopilot resume --max-sessions N' goes on with a higher limit"
+	case ledger.GuardCost:
+		return "'autopilot resume --max-tokens N' or '--max-cost-usd X' goes on with a higher limit"
+	}
+	return "'autopilot resume' goes on"
+}
+
+// Elapsed writes a time as people say it: 42s, 7m, 1h 23m. Minutes and hours are
+// whole ones that are over. Less than nothing, after a clock was set back, is 0s.
 func Elapsed(d time.Duration) string {
-	switch d = d.Round(time.Second); {
+	switch d = max(0, d.Round(time.Second)); {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
 	case d < time.Hour:
@@ -188,10 +276,42 @@ func Text(t ledger.Termination) string {
 		fmt.Fprintf(&b, "  check       %s %s: %s\n", d.Name, mark, d.Proof)
 	}
 	if t.Question != "" {
-		fmt.Fprintf(&b, "  question    %s\n", t.Question)
+		fmt.Fprintf(&b, "  question    %s\n", oneLine(t.Question, maxQuestion))
 		for i, o := range t.Options {
-			fmt.Fprintf(&b, "              %c) %s\n", 'A'+i, o)
+			mark := "- "
+			if i < letters {
+				mark = string(rune('A'+i)) + ")"
+			}
+			fmt.Fprintf(&b, "              %s %s\n", mark, oneLine(o, maxDetail))
 		}
 	}
+	for _, step := range shown(untold(t)) {
+		fmt.Fprintf(&b, "  next        %s\n", step)
+	}
 	return b.String()
+}
+
+// untold are the next steps but for the checks that are told as failing already.
+func untold(t ledger.Termination) []string {
+	return slices.DeleteFunc(slices.Clone(t.NextSteps), func(step string) bool {
+		return slices.ContainsFunc(t.Deliverables, func(d ledger.Deliverable) bool { return !d.OK && step == d.Name+": "+d.Proof })
+	})
+}
+
+// shown are the next steps that fit on a screen: the first ones and the last, which
+// is the command.
+func shown(steps []string) []string {
+	if len(steps) <= maxShown {
+		return lines(steps)
+	}
+	out := append(lines(steps[:maxShown-1]), fmt.Sprintf("(%d more are in the record)", len(steps)-maxShown))
+	return append(out, lines(steps[len(steps)-1:])...)
+}
+
+func lines(list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, oneLine(s, maxDetail))
+	}
+	return out
 }

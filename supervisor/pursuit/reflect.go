@@ -61,21 +61,30 @@ type Record struct {
 	TookMS     int64                 `json:"took_ms"`
 }
 
-// Due says whether something is to be looked at after the last session.
+// Due says whether something is to be looked at after the last session. Nothing is
+// when that session worked for another goal than the one that is current now.
 func (s *State) Due(at Occasion) reflector.Trigger {
 	g := s.Current()
-	if g == nil {
+	if g == nil || g.Since == 0 {
 		return reflector.NotDue
 	}
 	in := reflector.Input{Sessions: g.Sessions}
 	return reflector.Due(reflector.Moment{
-		Since: g.Since, Interval: g.Series.Interval, Claimed: at.Claim != "", LoopSeen: loops.Find(g.Calls) != nil,
+		Since: g.Since, Interval: g.Series.Interval, Claimed: at.Claim != "", LoopSeen: g.repeats(),
 		Idle: min(in.Idle(), g.Since), Left: at.Left.Sessions,
 	})
 }
 
-// Reflect looks back at the current goal and changes its state accordingly. The
-// error is one that Retry wants to have tried again; nothing has changed then.
+// repeats reports whether tool calls repeat and have done so since the last
+// reflection. An older repetition has been looked at.
+func (g *Goal) repeats() bool {
+	f, since := loops.Find(g.Calls), last(g.Sessions, g.Since)
+	return f != nil && (len(since) == 0 || f.Iteration >= since[0].Iteration)
+}
+
+// Reflect looks back at the current goal, which there must be, and changes its state
+// accordingly. The error is that of a context that ended, or one that Retry wants to
+// have tried again; nothing has changed then, and only the usage in the record counts.
 func (s *State) Reflect(ctx context.Context, o Options, at Occasion, why reflector.Trigger) (Record, error) {
 	g := s.Current()
 	begun := time.Now()
@@ -93,18 +102,18 @@ func (s *State) Reflect(ctx context.Context, o Options, at Occasion, why reflect
 	asked := o.Reflector != nil && s.Interval > 0
 	if asked {
 		r, err := o.Reflector.Reflect(ctx, in)
+		rec.Reflector, rec.Model, rec.Attempts, rec.Usage = o.Reflector.Name(), r.Model, r.Attempts, r.Usage
 		if err != nil && (ctx.Err() != nil || o.Retry != nil && o.Retry(err)) {
 			return rec, err
 		}
-		rec.Reflector, rec.Model, rec.Attempts, rec.Usage = o.Reflector.Name(), r.Model, r.Attempts, r.Usage
 		s.spent(rec)
 		if err != nil {
-			rec.Error = err.Error()
+			rec.Error = logs.Redact(err.Error())
 			s.Tally.Failed++
 			g.Series.Failed++
 			asked = false
 		} else {
-			rec.Assessment = &r.Assessment
+			rec.Assessment = redacted(r.Assessment)
 		}
 	}
 	g.Proof, rec.SetAside = gate.Deliverables(rec.Checks), setAside
@@ -223,16 +232,32 @@ func (g *Goal) falseStop(results []gate.Result) {
 	g.Unproven++
 }
 
+// redacted is an assessment without secrets. One that quotes what a session reported
+// may hold some.
+func redacted(a reflector.Assessment) *reflector.Assessment {
+	a.Reasoning, a.NextSteps = logs.Redact(a.Reasoning), allRedacted(a.NextSteps)
+	return &a
+}
+
+func allRedacted(list []string) []string {
+	out := []string{}
+	for _, s := range list {
+		out = append(out, logs.Redact(s))
+	}
+	return out
+}
+
 // follow changes the goal as the decision says.
 func (g *Goal) follow(rec Record, at Occasion, failed []string) {
 	d := rec.Decision
-	steps := []string{}
 	if rec.Assessment != nil {
-		steps = rec.Assessment.NextSteps
+		g.Steps = rec.Assessment.NextSteps
+	}
+	if rec.FalseStop && !d.Graceful {
+		g.First = failed
 	}
 	switch d.Action {
 	case reflector.ActionStop:
-		g.Steps = steps
 		switch {
 		case d.Graceful:
 			g.Status, g.Series.Percent = ledger.GoalAchieved, 100
@@ -245,27 +270,41 @@ func (g *Goal) follow(rec Record, at Occasion, failed []string) {
 			g.Status = ledger.GoalGivenUp
 		}
 	case reflector.ActionAsk:
-		g.Ask(Question{Text: d.Reason, Options: steps, Reason: askReason(d), At: rec.At, Session: at.Session})
-	default:
-		g.First, g.Steps = nil, steps
-		if rec.FalseStop {
-			g.First = failed
-		}
+		g.Ask(Question{Text: asking(rec), Options: g.Steps, Reason: askReason(rec), At: rec.At, Session: at.Session})
 	}
 }
 
-// Ask pauses the goal until a person has answered.
-func (g *Goal) Ask(q Question) {
-	if q.Options == nil {
-		q.Options = []string{}
+// asking is the question that a reflection leads to. The reason of a rule alone says
+// nothing about the goal, so what the reflection has seen follows it.
+func asking(rec Record) string {
+	why, a := rec.Decision.Reason, rec.Assessment
+	switch {
+	case a == nil || a.Reasoning == "":
+		return why
+	case a.Reasoning != why:
+		return why + ": " + a.Reasoning
+	case a.Progress == reflector.Stuck:
+		return "Stuck: " + why
 	}
+	return why
+}
+
+// Ask pauses the goal until a person has answered. The question is kept without
+// secrets.
+func (g *Goal) Ask(q Question) {
+	q.Text, q.Options = logs.Redact(q.Text), allRedacted(q.Options)
 	g.Status, g.Question = ledger.GoalPaused, &q
 }
 
-// Resume takes a paused goal up again, with a person's answer.
+// Resume takes up a goal again that is paused, partial or given up, with a person's
+// answer or without. An answer replaces what the last reflection proposed.
 func (g *Goal) Resume(answer string) {
+	g.Asked = ""
 	if g.Question != nil {
 		g.Asked = g.Question.Text
+	}
+	if answer != "" {
+		g.Steps = nil
 	}
 	g.Status, g.Answer, g.Question = ledger.GoalOpen, answer, nil
 	g.Series.Slow, g.Series.Stuck = 0, 0
@@ -273,11 +312,11 @@ func (g *Goal) Resume(answer string) {
 }
 
 // askReason is the reason of a pause as termination objects name it.
-func askReason(d reflector.Decision) string {
-	switch {
-	case d.Refinement:
+func askReason(rec Record) string {
+	switch stuck := rec.Assessment != nil && rec.Assessment.Progress == reflector.Stuck; {
+	case rec.Decision.Refinement:
 		return "too_slow"
-	case d.Rule == "asked":
+	case rec.Decision.Rule == "asked" && !stuck:
 		return "question"
 	}
 	return "stuck"

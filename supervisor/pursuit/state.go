@@ -1,6 +1,7 @@
 package pursuit
 
 import (
+	"slices"
 	"time"
 
 	"autopilot/metrics/ledger"
@@ -28,7 +29,6 @@ type Goal struct {
 	Size       int                   `json:"size"`
 	Status     string                `json:"status"`         // as in the run ledger
 	Base       string                `json:"base,omitempty"` // commit at which it was begun
-	Begun      time.Time             `json:"begun,omitzero"`
 
 	Sessions []reflector.Session `json:"sessions,omitempty"` // the last ones
 	Calls    []reflector.Call    `json:"calls,omitempty"`    // the last ones
@@ -80,6 +80,7 @@ func Begin(goals []Goal, interval int) State {
 	for _, g := range goals {
 		g.Words, g.Text = g.Text, logs.Redact(g.Text)
 		g.Status, g.Series.Interval = ledger.GoalOpen, interval
+		g.Criteria, g.Milestones = slices.Clone(g.Criteria), slices.Clone(g.Milestones) // the caller keeps its own
 		for j := range g.Criteria {
 			g.Criteria[j] = logs.Redact(g.Criteria[j])
 		}
@@ -163,7 +164,7 @@ func (s *State) Session(x reflector.Session, calls []reflector.Call, past prompt
 	g.Sessions = last(append(g.Sessions, x), keptSessions)
 	g.Calls = last(append(g.Calls, calls...), keptCalls)
 	g.Past = last(append(g.Past, past), keptSessions)
-	g.First, g.Answer = nil, ""
+	g.First, g.Answer, g.Asked = nil, "", ""
 	t := &g.Totals
 	t.Sessions++
 	if x.Worked {

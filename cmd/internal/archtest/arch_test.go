@@ -37,7 +37,7 @@ func fanOutExceptions() map[string]int {
 		"supervisor":          18,
 		"sessions":            11, // where the parts of one session meet
 		"cmd/internal/cli":    1 << 10,
-		"cmd/internal/job":    24, // these three wire the parts together for it
+		"cmd/internal/job":    30, // these three wire the parts together for it
 		"cmd/internal/start":  20,
 		"cmd/internal/doctor": 10,
 	}

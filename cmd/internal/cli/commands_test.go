@@ -117,3 +117,22 @@ func tree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }
+
+// lastrun sets RUN to the id of the run that was started last, and RUNDIR to the
+// folder of its state.
+func lastRun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: lastrun")
+	}
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("STATE"), "projects", "*", "current-run.json"))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%d projects have runs, want 1", len(found))
+	}
+	id, ok := field(ts, found[0], "0", "run_id").(string)
+	if !ok {
+		ts.Fatalf("%s names no run", found[0])
+	}
+	ts.Setenv("RUN", id)
+	ts.Setenv("RUNDIR", filepath.Join(filepath.Dir(found[0]), "runs", id))
+}

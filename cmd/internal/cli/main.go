@@ -38,10 +38,10 @@ func Main(args []string, std outside.Stdio) int {
 	return outside.Report(std, root.ExecuteContext(context.Background()))
 }
 
-// nearest suggests the command that was meant.
-func nearest(word string, commands []string) string {
+// nearest suggests the command of a parent that was meant.
+func nearest(parent, word string, commands []string) string {
 	if n := config.Nearest(word, commands); n != "" {
-		return fmt.Sprintf("did you mean 'autopilot %s'?", n)
+		return fmt.Sprintf("did you mean '%s %s'?", parent, n)
 	}
 	return "'autopilot help' lists the commands"
 }

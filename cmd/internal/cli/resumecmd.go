@@ -156,6 +156,9 @@ func findRun(p job.Place, run string) (id, folder string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	if run != "" && !found { // without a project its folders would be looked for in the repository
+		return "", "", noRun(run)
+	}
 	if id = run; id == "" && found {
 		if id, err = supervisor.LastRun(project); err != nil {
 			return "", "", err
@@ -167,11 +170,15 @@ func findRun(p job.Place, run string) (id, folder string, err error) {
 	return id, project.RunDir(id), nil
 }
 
+func noRun(id string) error {
+	return outside.UsageHint("'autopilot runs' lists the runs", "there is no run %s here", id)
+}
+
 func loadRun(id, folder string) (supervisor.State, error) {
 	st, err := supervisor.LoadState(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return st, outside.UsageHint("'autopilot runs' lists the runs", "there is no run %s here", id)
+		return st, noRun(id)
 	case err != nil:
 		return st, outside.UsageHint("the ledgers still have its record; start it anew with 'autopilot run'", "run %s: %v", id, err)
 	}
@@ -183,7 +190,12 @@ func setCommand(std outside.Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set [RUN] --mode MODE", Short: "Change the mode of the run that is on",
 		Long: "Change the mode of a running run, fixed or continuous. It holds from the next decision on: limits and the\nreflection interval become those of the mode, except where the run was given others.",
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return outside.UsageHint("see 'autopilot set --help'", "set takes one run, got %q", args[1])
+			}
+			return nil
+		},
 	}
 	c.Flags().StringVar(&mode, "mode", "", "`MODE`: fixed or continuous")
 	c.RunE = func(c *cobra.Command, args []string) error {

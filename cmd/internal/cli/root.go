@@ -99,7 +99,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return outside.UsageHint(nearest(args[0], names), "unknown command %q", args[0])
+	return outside.UsageHint(nearest(c.CommandPath(), args[0], names), "unknown command %q", args[0])
 }
 
 // flagError names the nearest flag for one that is not known.

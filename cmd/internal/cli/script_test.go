@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll, "supervisor": signalSupervisor,
 			"says": says, "holds": holds, "begins": begins, "tree": tree, "until": until,
+			"completions": completions, "lastrun": lastRun,
 		},
 	})
 }
@@ -105,7 +106,7 @@ func insideClaude() bool {
 // allowNested lets the runs of scripts start when the tests themselves are run
 // inside a Claude Code session. What a script sets up itself stays refused.
 func allowNested(args []string) []string {
-	i := slices.Index(args, "run")
+	i := slices.IndexFunc(args, func(s string) bool { return s == "run" || s == "resume" || s == "answer" })
 	command := i == 0 || i == 2 && args[0] == "-C"
 	if os.Getenv(insideVar) == "" || os.Getenv(launch.RunVar) != "" || !command {
 		return args

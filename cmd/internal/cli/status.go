@@ -105,7 +105,7 @@ func viewOwn(ctx context.Context, p job.Place) (statusView, error) {
 		return v, nil
 	}
 	if err != nil {
-		return v, err
+		return v, &outside.Error{Code: supervisor.ExitError, Err: err, Way: "'autopilot runs' lists the records, and another run can be started"}
 	}
 	v.Record, v.Mode, v.Goals = &st.Record, st.Mode, st.Pursuit.Records()
 	progress := st.Pursuit.Progress()

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -57,6 +58,9 @@ func LoadSetup(folder string) (Setup, error) {
 	return s, nil
 }
 
+// lost reports whether a secret was taken out of a text.
+func lost(text string) bool { return strings.Contains(text, logs.Redacted) }
+
 // With is the request of a run that continues the one with this setup: what is
 // given now stands over what was given then. A setting that held a secret was not
 // kept and has to be given again.
@@ -64,7 +68,7 @@ func (s Setup) With(r Request) (Request, error) {
 	var flags []config.Value
 	for _, v := range s.Flags {
 		again := slices.ContainsFunc(r.Flags, func(n config.Value) bool { return n.Key == v.Key })
-		if lost := slices.ContainsFunc(v.Raw, func(t string) bool { return strings.Contains(t, logs.Redacted) }); lost && !again {
+		if slices.ContainsFunc(v.Raw, lost) && !again {
 			return r, fmt.Errorf("its --%s held a secret, which is not kept; give it again", v.Key)
 		}
 		flags = append(flags, v)
@@ -72,6 +76,9 @@ func (s Setup) With(r Request) (Request, error) {
 	r.Flags = append(flags, r.Flags...)
 	r.Words, r.Goals = nil, s.Goals
 	if len(r.Extra) == 0 {
+		if slices.ContainsFunc(s.Extra, lost) {
+			return r, errors.New("what it handed to claude held a secret, which is not kept; give it again behind --")
+		}
 		r.Extra = s.Extra
 	}
 	// The person has said what the goals mean; they are not asked again.

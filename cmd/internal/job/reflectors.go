@@ -14,16 +14,19 @@ import (
 	"autopilot/sessions"
 )
 
+// ReflectKeyVar is the variable with the key of the service that looks back. It
+// is for this program alone, and no session sees it.
+const ReflectKeyVar = "AUTOPILOT_REFLECT_KEY"
+
 const (
-	openAI        = "https://api.openai.com/v1"
-	openAIModel   = "gpt-4o-mini"
-	askAttempts   = 4
-	askWait       = time.Second
-	askWaitMax    = time.Minute
-	checkingTime  = 10 * time.Second
-	reflectKeyVar = "AUTOPILOT_REFLECT_KEY"
-	openAIKeyVar  = "OPENAI_API_KEY"
-	openAIURLVar  = "OPENAI_BASE_URL"
+	openAI       = "https://api.openai.com/v1"
+	openAIModel  = "gpt-4o-mini"
+	askAttempts  = 4
+	askWait      = time.Second
+	askWaitMax   = time.Minute
+	checkingTime = 10 * time.Second
+	openAIKeyVar = "OPENAI_API_KEY"
+	openAIURLVar = "OPENAI_BASE_URL"
 )
 
 // WhoReflects says which reflector a run would use.
@@ -42,7 +45,7 @@ func (j Job) WhoReflects(std outside.Stdio) string {
 
 // service is the key and the address of the service that speaks OpenAI's API.
 func (j Job) service(std outside.Stdio) (key, url string) {
-	if key = std.Getenv(reflectKeyVar); key == "" {
+	if key = std.Getenv(ReflectKeyVar); key == "" {
 		key = std.Getenv(openAIKeyVar)
 	}
 	if url = j.Cfg.ReflectURL; url == "" {
@@ -78,7 +81,7 @@ func (j Job) openAI(std outside.Stdio) (llm.Options, error) {
 	model := j.Cfg.ReflectModel
 	switch {
 	case url == "" && key == "":
-		return llm.Options{}, outside.UsageHint("set "+reflectKeyVar+" or "+openAIKeyVar+", or name a service with --reflect-url",
+		return llm.Options{}, outside.UsageHint("set "+ReflectKeyVar+" or "+openAIKeyVar+", or name a service with --reflect-url",
 			"--reflector openai needs a key or an address")
 	case url == "":
 		url = openAI

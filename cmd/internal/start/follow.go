@@ -93,7 +93,8 @@ type following struct {
 	options  pursuit.Options
 	keep     func(pursuit.Record) error
 	forecast *ledger.Forecast
-	notes    []string // for the log, behind its first line
+	spent    reflector.Usage // by the analysis of the goals
+	notes    []string        // for the log, behind its first line
 }
 
 // pursue prepares following the goals of a run.
@@ -106,21 +107,22 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 	if err != nil {
 		return following{}, err
 	}
+	var spent reflector.Usage
 	if model != nil && j.Cfg.ReflectEvery > 0 && w.setup.previous == nil {
-		analyse(ctx, j, w, model)
+		spent = analyse(ctx, j, w, model)
 	}
 	var notes []string
 	if j.Cfg.ReflectEvery > 0 {
 		notes = append(notes, fmt.Sprintf("looks back are made by %s, every %d sessions at first", r.Name(), j.Cfg.ReflectEvery))
 	}
-	f := following{notes: notes, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(w.folder, rec) }}
+	f := following{notes: notes, spent: spent, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(w.folder, rec) }}
 	if st, err := j.Repo.State(ctx); err == nil {
 		for i := range f.goals {
 			f.goals[i].Base = st.Head
 		}
 	}
 	runner := gate.Runner{
-		Dir: j.Repo.Top, Environ: std.Environ, RunID: w.id, Token: spec.Token, APIKey: j.Cfg.UseAPIKey, Timeout: j.Cfg.VerifyTimeout, Sweeper: spec.Sweeper,
+		Dir: j.Repo.Top, Environ: spec.Environ, RunID: w.id, Token: spec.Token, APIKey: j.Cfg.UseAPIKey, Timeout: j.Cfg.VerifyTimeout, Sweeper: spec.Sweeper,
 	}
 	f.options = pursuit.Options{
 		Reflector: r, Matrix: reflector.Matrix(j.Cfg.Matrix), Check: runner.Run,
@@ -152,14 +154,15 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 }
 
 // analyse asks the model for better criteria and milestones. Without its answer
-// those from the words of the goal stand.
-func analyse(ctx context.Context, j job.Job, w wiring, model reflector.Model) {
+// those from the words of the goal stand. It returns what was spent.
+func analyse(ctx context.Context, j job.Job, w wiring, model reflector.Model) (spent reflector.Usage) {
 	for i, a := range j.Goals {
 		better := a
-		_, err := reflector.AskJSON(ctx, model, goal.Prompt(a.Goal), func(reply []byte) (err error) {
+		asked, err := reflector.AskJSON(ctx, model, goal.Prompt(a.Goal), func(reply []byte) (err error) {
 			better, err = goal.Merge(a, reply)
 			return err
 		})
+		spent = spent.Add(asked.Usage)
 		if err != nil {
 			w.log.Warn("the goal was analysed without a model", "reflector", model.Name(), "err", err.Error())
 			continue
@@ -170,6 +173,7 @@ func analyse(ctx context.Context, j job.Job, w wiring, model reflector.Model) {
 		}
 		j.Goals[i] = better
 	}
+	return spent
 }
 
 // keepReflection appends a reflection to the run's own journal.

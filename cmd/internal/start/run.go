@@ -257,7 +257,9 @@ type wiring struct {
 func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (supervisor.Outcome, error) {
 	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone)
 	defer stop()
-	spec := j.Template(std, w.setup.claude)
+	inside := std
+	inside.Environ = outside.Without(std.Environ, job.ReflectKeyVar)
+	spec := j.Template(inside, w.setup.claude)
 	spec.Sweeper = reap.NewSweeper()
 	spec.Kill, spec.Token = kill, w.setup.token
 	follow, err := pursue(ctx, std, j, w, spec)
@@ -267,7 +269,7 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 	o := supervisor.Options{
 		RunID: w.id, Version: outside.Version(), Goal: j.Goal, Branch: w.branch, Worktree: j.Worktree(), Source: j.Source,
 		Mode: j.Cfg.Mode, Profile: j.Profile, Waits: j.Waits(), Session: spec, AgentsFor: j.Cfg.AgentsFor,
-		Goals: follow.goals, Pursuit: follow.options, Reflections: follow.keep, Forecast: follow.forecast, Previous: w.setup.previous,
+		Goals: follow.goals, Pursuit: follow.options, Reflections: follow.keep, Forecast: follow.forecast, Spent: follow.spent, Previous: w.setup.previous,
 		HasConversation: func(id string) bool { return launch.HasConversation(std.Environ, j.Repo.Top, id) },
 		Probe:           j.Probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show, Poke: poke,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) },

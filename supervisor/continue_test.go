@@ -44,13 +44,13 @@ func TestConversationGoesOn(t *testing.T) {
 		{"failed", broken(outcome.Failed), goesWell(), "", true, ""},
 		{"completed", work(time.Minute), goesWell(), "", true, ""},
 		{"completed, with an answer", work(time.Minute), goesWell(), "use make", true, prompt.Answered("use make")},
-		{"a question", asks("which one?"), goesWell(), "by hand", true, prompt.Answered("by hand")},
+		{"a question", asks("which one?"), goesWell(), "in a box", true, prompt.Answered("in a box")},
 		{"stuck", work(time.Minute), stuck, "", true, ""},
 		{"stuck, with an answer", work(time.Minute), stuck, "use make", true, prompt.Answered("use make")},
 		{"not opened", unopened(broken(outcome.Crashed)), goesWell(), "", true, ""},
 		{"not opened, with an answer", unopened(broken(outcome.Crashed)), goesWell(), "use make", true, ""},
 		{"not here", broken(outcome.Crashed), goesWell(), "", false, ""},
-		{"not here, with an answer", asks("which one?"), goesWell(), "by hand", false, ""},
+		{"not here, with an answer", asks("which one?"), goesWell(), "in a box", false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,14 +83,14 @@ func TestConversationGoesOn(t *testing.T) {
 					t.Errorf("it goes on with %q as %+v, want the conversation %s", s.ConversationID, s.Continue, old.ID)
 				}
 				text := s.Steps[0].Prompt
-				if strings.Contains(text, "The answer: "+tt.answer) != (tt.answer != "") || strings.Contains(text, "A person was asked: which one?\n") != (tt.last.result.Report != nil && strings.Contains(string(tt.last.result.Report), "which one?")) {
+				if tt.answer != "" && !strings.Contains(text, ": "+tt.answer+"\n") || strings.Contains(text, "A person was asked: which one?\n") != (tt.last.result.Report != nil && strings.Contains(string(tt.last.result.Report), "which one?")) {
 					t.Errorf("a new conversation would be told %q", text)
 				}
 				if warned := strings.Contains(w.log.String(), "is not on this machine any more"); warned == tt.here || !tt.here && !slices.Equal(looked, []string{string(old.ID)}) {
 					t.Errorf("warned: %v, looked for %q", warned, looked)
 				}
 				next := w.calls[3].spec
-				if next.Continue != nil || next.ConversationID != "" || next.ContinuePrompt != "" || strings.Contains(next.Steps[0].Prompt, "The answer:") {
+				if next.Continue != nil || next.ConversationID != "" || next.ContinuePrompt != "" || tt.answer != "" && strings.Contains(next.Steps[0].Prompt, tt.answer) {
 					t.Errorf("the session after it is %+v", next)
 				}
 			})
@@ -128,6 +128,28 @@ func TestErrorInAContinuedRun(t *testing.T) {
 		w.mustGoOn("")
 		if first, second := w.calls[1].spec, w.calls[2].spec; first.Continue == nil || second.Continue != nil || second.ConversationID != "" || second.Previous == nil {
 			t.Errorf("the sessions go on as %+v and %+v, want the first alone to go on", first.Continue, second.Continue)
+		}
+	})
+}
+
+// TestAnswerOutlivesErrors: what a person said is told until a session has worked
+// with it, also when the run breaks off and is continued once more.
+func TestAnswerOutlivesErrors(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		unopened := ends(outcome.Crashed, time.Minute).with(func(r *sessions.Result) { r.Opened = false })
+		w := newWorld(t, asks("which one?"), unopened, unopened, work(time.Minute), work(time.Minute))
+		w.opts.Source, w.opts.HasConversation = source.Goal{}, func(string) bool { return false }
+		w.play(t.Context())
+		w.opts.Limits.MaxErrors = 2
+		w.mustGoOn("in a box")
+		w.stopsAfter(5)
+		w.mustGoOn("")
+		for i, c := range w.calls[1:] {
+			p := c.spec.Steps[0].Prompt
+			if told := strings.Contains(p, "which one?\nThe answer: in a box\n"); told != (i < 3) {
+				t.Errorf("session %d was told %q, want the answer in it: %v", i+2, p, i < 3)
+			}
 		}
 	})
 }

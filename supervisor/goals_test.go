@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -222,16 +223,16 @@ func TestTolerated(t *testing.T) {
 		outcomes ledger.Outcomes
 		inRow    int
 	}{
-		{"three in a row", 3, 9, []play{crash, crash, ok, crash}, finale{wave, 3, 6, threshold, "errors in a row=3 >= max-consecutive-errors=3, the last: crashed: crashed"}, ledger.Outcomes{Successes: 1, Failures: 5}, 3},
+		{"three in a row", 3, 9, []play{crash, crash, ok, crash}, finale{wave, 3, 6, threshold, "errors in a row=3 (3 crashed) >= max-consecutive-errors=3, the last: crashed: crashed"}, ledger.Outcomes{Successes: 1, Failures: 5}, 3},
 		{"none is tolerated", 1, 9, []play{ok, crash}, finale{wave, 3, 2, "stopped failed_wave", "crashed: crashed"}, ledger.Outcomes{Successes: 1, Failures: 1}, 1},
 		{"not set", 0, 9, []play{crash}, finale{wave, 3, 1, "stopped failed_wave", "crashed: crashed"}, ledger.Outcomes{Failures: 1}, 1},
 		{"no credentials", 3, 9, []play{ok, broken(outcome.Auth)}, finale{wave, 3, 2, "stopped failed_wave", "auth: auth"}, ledger.Outcomes{Successes: 1, Failures: 1}, 1},
 		{"no credit after a crash", 3, 9, []play{crash, broken(outcome.Credit)}, finale{wave, 3, 2, "stopped failed_wave", "credit: credit"}, ledger.Outcomes{Failures: 2}, 2},
 		{"hung", 3, 9, []play{crash, broken(outcome.Hung)}, finale{Cause(killswitch.StallTimeout), 3, 2, "stopped stall_timeout", "hung"}, ledger.Outcomes{Failures: 2}, 0},
 		{"spiral", 3, 9, []play{ok.with(func(r *sessions.Result) { r.Agents.Spiral = 1 })}, finale{Cause(killswitch.Spiral), 3, 1, "stopped spiral", "agent_summary.spiral=1"}, ledger.Outcomes{Successes: 1}, 0},
-		{"a wait is none", 3, 9, slices.Concat([]play{crash}, limit(crash), limit(ok), []play{crash, crash}, limit(crash)), finale{wave, 3, 6, threshold, "errors in a row=3 >= max-consecutive-errors=3, the last: crashed: crashed"}, ledger.Outcomes{Successes: 1, Failures: 5}, 3},
-		{"agents that failed", 2, 9, []play{failing, ok, failing}, finale{wave, 3, 4, threshold, "errors in a row=2 >= max-consecutive-errors=2, the last: agent_summary.failed=1"}, ledger.Outcomes{Successes: 4}, 2},
-		{"of all kinds", 4, 9, []play{crash, broken(outcome.NoWork), broken(outcome.Failed), failing}, finale{wave, 3, 4, threshold, "errors in a row=4 >= max-consecutive-errors=4, the last: agent_summary.failed=1"}, ledger.Outcomes{Successes: 1, Failures: 3}, 4},
+		{"a wait is none", 3, 9, slices.Concat([]play{crash}, limit(crash), limit(ok), []play{crash, crash}, limit(crash)), finale{wave, 3, 6, threshold, "errors in a row=3 (3 crashed) >= max-consecutive-errors=3, the last: crashed: crashed"}, ledger.Outcomes{Successes: 1, Failures: 5}, 3},
+		{"agents that failed", 2, 9, []play{failing, ok, failing}, finale{wave, 3, 4, threshold, "errors in a row=2 (2 failed agents) >= max-consecutive-errors=2, the last: agent_summary.failed=1"}, ledger.Outcomes{Successes: 4}, 2},
+		{"of all kinds", 4, 9, []play{crash, broken(outcome.NoWork), broken(outcome.Failed), failing}, finale{wave, 3, 4, threshold, "errors in a row=4 (1 crashed, 1 failed, 1 failed agents, 1 no-work) >= max-consecutive-errors=4, the last: agent_summary.failed=1"}, ledger.Outcomes{Successes: 1, Failures: 3}, 4},
 		{"they count as sessions", 9, 3, []play{crash}, finale{Cause(killswitch.MaxSessionsReached), 0, 3, "stopped max_iterations MAX_ITERATIONS", "iterations=3 >= max-sessions=3 (iterations_completed=0)"}, ledger.Outcomes{Failures: 3}, 3},
 		{"they count beside the others", 9, 3, []play{crash, ok}, finale{Cause(killswitch.MaxSessionsReached), 0, 3, "stopped max_iterations MAX_ITERATIONS", "iterations=3 >= max-sessions=3 (iterations_completed=2)"}, ledger.Outcomes{Successes: 2, Failures: 1}, 0},
 	}
@@ -247,8 +248,8 @@ func TestTolerated(t *testing.T) {
 					t.Errorf("end (-want +got):\n%s", diff)
 				}
 				s := w.state()
-				if rec.Termination.Outcomes != tt.outcomes || s.Outcomes != tt.outcomes || s.Errors != tt.inRow || len(w.sessionRecords()) != tt.want.sessions || rec.IterationsCompleted != tt.outcomes.Successes {
-					t.Errorf("termination %+v, %d errors in a row, want %+v and %d", rec.Termination, s.Errors, tt.outcomes, tt.inRow)
+				if rec.Termination.Outcomes != tt.outcomes || s.Outcomes != tt.outcomes || len(s.Errors) != tt.inRow || len(w.sessionRecords()) != tt.want.sessions || rec.IterationsCompleted != tt.outcomes.Successes {
+					t.Errorf("termination %+v, %q errors in a row, want %+v and %d", rec.Termination, s.Errors, tt.outcomes, tt.inRow)
 				}
 			})
 		})
@@ -364,6 +365,62 @@ func TestCheckpoint(t *testing.T) {
 		}
 		if rec := w.record(); rec.ExitCode != ExitWanted || strings.Count(w.log.String(), "no room") != 4 {
 			t.Errorf("record %+v, log %s", rec, w.log.String())
+		}
+	})
+}
+
+// TestQuestionOverCarryover is a session that cannot go on without a person: what
+// it leaves of its plan is blocked, not left undone.
+func TestQuestionOverCarryover(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		blocked := completed(time.Minute).with(func(r *sessions.Result) {
+			r.Report = []byte(`{"planned":["a","b"],"completed":[],"carried_over":["a","b"],"summary":"s","next_steps":["use make","use bazel"],"needs_person":"which?"}`)
+		})
+		w := newWorld(t, blocked)
+		w.play(t.Context())
+		rec := w.record()
+		if rec.ExitCause != string(CausePerson) || rec.ExitCode != ExitPerson || rec.Termination.Question != "which?" || len(rec.Termination.Options) != 2 {
+			t.Errorf("got %s with %+v, want the question", rec.ExitCause, rec.Termination)
+		}
+	})
+}
+
+// TestBaseOfEachGoal is the commit at which a goal is begun, for the question what
+// has changed since.
+func TestBaseOfEachGoal(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		done := completed(time.Minute).with(func(r *sessions.Result) {
+			r.Report = []byte(`{"planned":["a"],"completed":["a"],"carried_over":[],"summary":"s","next_steps":[],"needs_person":""}`)
+		})
+		w := newWorld(t, done)
+		w.opts.Goals = []pursuit.Goal{{Text: "first"}, {Text: "second"}}
+		w.opts.Head = func(context.Context) string { return fmt.Sprintf("c%d", len(w.calls)) }
+		w.play(t.Context())
+		goals := w.state().Pursuit.Goals
+		if goals[0].Base != "c0" || goals[1].Base != "c1" {
+			t.Errorf("begun at %q and %q, want at c0 and c1", goals[0].Base, goals[1].Base)
+		}
+	})
+}
+
+// TestAnalysisIsSeen is a closer look at the goals before the first session, during
+// which the run is on disk already.
+func TestAnalysisIsSeen(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, completed(time.Minute))
+		w.opts.Limits.MaxSessions = 1
+		w.opts.Analyse = func(context.Context) ([]pursuit.Goal, reflector.Usage) {
+			if s := w.state(); s.Finished || s.Record.AutopilotRunID != w.opts.RunID || len(s.Pursuit.Goals) != 1 {
+				t.Errorf("on disk during the analysis: %+v", s)
+			}
+			return []pursuit.Goal{{Text: "the goal", Criteria: []string{"sharper"}}}, reflector.Usage{Input: 7}
+		}
+		w.play(t.Context())
+		if rec := w.record(); w.state().Pursuit.Goals[0].Criteria[0] != "sharper" || rec.TotalTokensUsed != 7 {
+			t.Errorf("criteria %q, %d tokens", w.state().Pursuit.Goals[0].Criteria, rec.TotalTokensUsed)
 		}
 	})
 }

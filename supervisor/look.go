@@ -180,12 +180,13 @@ func (l *loop) goalsOver() *stopping {
 
 // askedBy pauses the current goal when the session has a question that only a
 // person can answer.
-func askedBy(s *State, r sessions.Result) {
+func askedBy(s *State, r sessions.Result) bool {
 	g, rep := s.Pursuit.Current(), reportOf(r)
 	if g == nil || rep == nil || rep.NeedsPerson == "" {
-		return
+		return false
 	}
 	g.Ask(pursuit.Question{Text: rep.NeedsPerson, Options: rep.NextSteps, Reason: "question", At: r.EndedAt, Session: string(r.Conversation())})
+	return true
 }
 
 // objective is what the next session of the current goal is told.

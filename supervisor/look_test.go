@@ -208,7 +208,7 @@ func TestReflectionCosts(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorld(t, work(time.Minute).with(using(100, 0.1)))
 				f := w.looks(tt.interval, goesWell().spending(400, 0.25))
-				w.opts.Spent = tt.spent
+				w.opts.Analyse = func(context.Context) ([]pursuit.Goal, reflector.Usage) { return w.opts.Goals, tt.spent }
 				tt.limits(&w.opts.Limits)
 				w.play(t.Context())
 				rec := w.record()

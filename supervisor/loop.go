@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		recording: l.record, judging: l.judge, looking: l.lookBack, finishing: l.finish,
 	}
 	var failure error
-	if err := l.markPrevious(); err != nil {
+	if err := errors.Join(l.markPrevious(), l.analyse(ctx)); err != nil {
 		failure = err
 		l.fail(err)
 		l.state = finishing
@@ -116,8 +116,20 @@ func (l *loop) begin(ctx context.Context) {
 	if l.Previous != nil {
 		l.carryOn(*l.Previous)
 	}
-	l.spend(l.Spent)
 	recordGoals(&l.file)
+}
+
+// analyse has a closer look taken at the goals. The run is on disk by then, so
+// that it can be seen and stopped meanwhile.
+func (l *loop) analyse(ctx context.Context) error {
+	if l.Analyse == nil || l.Previous != nil {
+		return nil
+	}
+	goals, usage := l.Analyse(ctx)
+	l.file.Pursuit = pursuit.Begin(goals, l.file.Pursuit.Interval)
+	l.spend(usage)
+	recordGoals(&l.file)
+	return l.save()
 }
 
 // useMode takes over what a mode stands for.
@@ -229,6 +241,9 @@ func mean(costs []killswitch.Spend) *killswitch.Spend {
 // choose asks the source of work for an assignment and checks how sure it is.
 func (l *loop) choose(ctx context.Context) (event, error) {
 	iteration := l.file.Iteration + 1
+	if g := l.file.Pursuit.Current(); g != nil && g.Base == "" && l.Head != nil {
+		g.Base = l.Head(ctx)
+	}
 	l.assignment = l.Source.Next(source.Request{Objective: l.objective(), Now: time.Now()})
 	for _, w := range l.assignment.Warnings {
 		l.Log.Warn("signal not usable", "detail", w)
@@ -296,7 +311,7 @@ func (l *loop) run(ctx context.Context) (event, error) {
 	if l.spec.Continue != nil {
 		what = "session continued"
 	}
-	l.Log.Info(what, "iteration", l.file.Iteration, "session_id", string(l.spec.ID), "mode", l.assignment.Mode,
+	l.Log.Info(what, "iteration", l.iteration(), "session_id", string(l.spec.ID), "mode", l.assignment.Mode,
 		"confidence", l.assignment.Confidence, "tier", l.spec.Cap.Tier, "cap", l.spec.Cap.Cap, "signal", l.spec.Cap.Signal)
 	res, err := l.Options.Run(ctx, l.spec, l.beat)
 	l.result = res
@@ -380,19 +395,29 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 		})
 	}
 	if l.facts.Error() == "" {
-		l.file.Errors = 0
+		l.file.Errors = nil
 	} else {
-		l.file.Errors++
+		l.file.Errors = append(l.file.Errors, errorKind(r))
 	}
 	l.facts.Errors = l.file.Errors
+	if askedBy(&l.file, r) {
+		l.facts.Carryover = nil // what is blocked by a question is not left undone
+	}
 	if h := killswitch.CheckAfter(l.Limits, l.facts); h != nil {
 		return stopFor(h)
 	}
 	if why := l.facts.Error(); why != "" {
-		l.Log.Warn("the session went wrong; the run goes on", "detail", why, "errors_in_row", l.file.Errors, "max", l.Limits.MaxErrors)
+		l.Log.Warn("the session went wrong; the run goes on", "detail", why, "errors_in_row", len(l.file.Errors), "max", l.Limits.MaxErrors)
 	}
-	askedBy(&l.file, r)
 	return nil
+}
+
+// errorKind names what went wrong with a session.
+func errorKind(r sessions.Result) string {
+	if r.Ending == outcome.Completed {
+		return "failed agents"
+	}
+	return string(r.Ending)
 }
 
 // report is what the session said about itself, or nil.

@@ -72,7 +72,7 @@ func TestUnknownEvents(t *testing.T) {
 	t.Parallel()
 	table := transitions()
 	events := []event{clear, hit, assigned, ended, limited, resume, recorded, written, "", "nonsense"}
-	for _, s := range []state{checking, selecting, running, waiting, recording, judging, finishing, finished, "", "nonsense"} {
+	for _, s := range []state{checking, selecting, running, waiting, recording, judging, looking, finishing, finished, "", "nonsense"} {
 		for _, e := range events {
 			if _, ok := table[s][e]; ok {
 				continue
@@ -115,7 +115,7 @@ func TestExitCodes(t *testing.T) {
 		Cause(killswitch.UserAbort): 130, Cause(killswitch.MaxSessionsReached): 0, Cause(killswitch.MaxHoursExceeded): 0, Cause(killswitch.TokenBudgetExceeded): 6,
 		Cause(killswitch.ResourceOverload): 5, Cause(killswitch.LowConfidence): 4, Cause(killswitch.StallTimeout): 3, Cause(killswitch.Spiral): 3,
 		Cause(killswitch.FailedWave): 3, Cause(killswitch.CarryoverTooHigh): 3,
-		CauseManual: 4, CauseWorkDone: 0, CausePerson: 4, CauseError: 1, CauseKilled: 137,
+		CauseManual: 4, CauseWorkDone: 0, CausePerson: 4, CauseGivenUp: 3, CauseError: 1, CauseKilled: 137,
 	} {
 		if got := exitCode(cause); got != want {
 			t.Errorf("%s: got %d, want %d", cause, got, want)

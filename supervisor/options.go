@@ -47,8 +47,12 @@ type Options struct {
 	Goals    []pursuit.Goal
 	Pursuit  pursuit.Options
 	Forecast *ledger.Forecast
-	// Spent is what preparing the run has cost; it counts as the run's own.
-	Spent reflector.Usage
+	// Analyse looks closer at the goals before the first session and says what that
+	// has cost, which counts as the run's own; nil takes the goals as they are. It
+	// is not called for a run that continues another.
+	Analyse func(context.Context) ([]pursuit.Goal, reflector.Usage)
+	// Head is the commit of the repository now; nil when that cannot be told.
+	Head func(context.Context) string
 	// Announce is called once behind the first line of the log; it may be nil.
 	Announce func()
 	// Previous is the run that this one continues, or nil.

@@ -44,7 +44,7 @@ func (l *loop) record(context.Context) (event, error) {
 	}
 	l.used[id] = true
 	l.count(r, by, id)
-	l.Log.Info("session ended", "iteration", l.file.Iteration, "session_id", id, "ending", string(r.Ending), "detail", r.Cause,
+	l.Log.Info("session ended", "iteration", l.iteration(), "session_id", id, "ending", string(r.Ending), "detail", r.Cause,
 		"duration_ms", r.Duration().Milliseconds(), "files", len(r.Files), "commits", len(r.Commits),
 		"agents", r.Agents.Started(), "agents_refused", r.Caps.RefusedCount(), "tokens", tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
 	return recorded, nil

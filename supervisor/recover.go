@@ -144,12 +144,13 @@ func cutOff(folder string, s *State) sessions.Result {
 	if err := statedir.LoadJSON(sessions.ProgressPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
 		res = sessions.Result{
 			ID: id, RunID: s.Record.AutopilotRunID, StartedAt: s.Current.StartedAt, EndedAt: s.UpdatedAt,
-			Continued: sessions.ID(s.Current.Conversation), Opened: s.Current.Conversation != "", NextStep: s.Current.NextStep,
+			Continued: sessions.ID(s.Current.Conversation), NextStep: s.Current.NextStep,
 		}
 	}
 	if res.EndedAt.Before(res.StartedAt) {
 		res.EndedAt = res.StartedAt
 	}
+	res.Opened = true // perhaps; whoever continues it looks whether it is there
 	res.Ending, res.Cause = outcome.Crashed, "cut off when its supervisor was killed"
 	return res
 }

@@ -37,7 +37,7 @@ type State struct {
 
 	Mode      string             `json:"mode"`
 	Pursuit   pursuit.State      `json:"pursuit"`
-	Errors    int                `json:"errors_in_row"`
+	Errors    []string           `json:"errors_in_row,omitempty"` // kinds of the errors of the last sessions
 	Outcomes  ledger.Outcomes    `json:"outcomes"`
 	Costs     []killswitch.Spend `json:"costs,omitempty"` // of the last sessions
 	Carried   Carried            `json:"carried"`

@@ -130,12 +130,12 @@ func Interrupted(answer string) string {
 // Answered is the prompt with which a conversation goes on after a person has
 // answered.
 func Answered(answer string) string {
-	return "The run was paused and goes on now." + said(answer) + " Go on with it."
+	return "The run was paused and goes on now." + said(answer) + "\n\nGo on with that."
 }
 
 func said(answer string) string {
 	if answer == "" {
 		return ""
 	}
-	return " A person says: " + answer
+	return "\n\nA person says: " + answer
 }

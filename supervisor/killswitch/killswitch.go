@@ -2,8 +2,11 @@ package killswitch
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -175,14 +178,14 @@ func CheckConfidence(l Limits, mode string, confidence float64) *Hit {
 // After is what a session left behind. Pointers are nil where the session did
 // not measure the value.
 type After struct {
-	Stalled   string // why the session counts as hung; empty when it did not hang
-	Spiral    *int   // agents that edited one file again and again
-	Failed    *int   // agents that failed
-	Broken    string // why the whole session counts as failed; empty when it did not
-	Hopeless  bool   // trying again is of no use, as with credentials that are refused
-	Errors    int    // sessions in a row that broke or had failed agents, with this one
-	Carryover *int   // planned items left undone
-	Planned   *int   // planned items
+	Stalled   string   // why the session counts as hung; empty when it did not hang
+	Spiral    *int     // agents that edited one file again and again
+	Failed    *int     // agents that failed
+	Broken    string   // why the whole session counts as failed; empty when it did not
+	Hopeless  bool     // trying again is of no use, as with credentials that are refused
+	Errors    []string // kinds of the sessions in a row that broke or had failed agents, with this one
+	Carryover *int     // planned items left undone
+	Planned   *int     // planned items
 }
 
 // CheckAfter returns the first reason to stop after a session, or nil. The
@@ -224,10 +227,23 @@ func checkErrors(l Limits, f After) *Hit {
 	switch {
 	case l.MaxErrors <= 1 || f.Hopeless:
 		return hit(FailedWave, "%s", f.Error())
-	case f.Errors >= l.MaxErrors:
-		return hit(FailedWave, "errors in a row=%d >= max-consecutive-errors=%d, the last: %s", f.Errors, l.MaxErrors, f.Error())
+	case len(f.Errors) >= l.MaxErrors:
+		return hit(FailedWave, "errors in a row=%d (%s) >= max-consecutive-errors=%d, the last: %s", len(f.Errors), byKind(f.Errors), l.MaxErrors, f.Error())
 	}
 	return nil
+}
+
+// byKind counts words: "3 crashed, 1 no-work".
+func byKind(kinds []string) string {
+	counts := map[string]int{}
+	for _, k := range kinds {
+		counts[k]++
+	}
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%d %s", counts[k], k))
+	}
+	return strings.Join(out, ", ")
 }
 
 // apart prints a value and its threshold with up to four decimals, or with all of

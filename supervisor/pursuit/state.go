@@ -164,7 +164,9 @@ func (s *State) Session(x reflector.Session, calls []reflector.Call, past prompt
 	g.Sessions = last(append(g.Sessions, x), keptSessions)
 	g.Calls = last(append(g.Calls, calls...), keptCalls)
 	g.Past = last(append(g.Past, past), keptSessions)
-	g.First, g.Answer, g.Asked = nil, "", ""
+	if x.Worked { // one that broke may not have heeded them
+		g.First, g.Answer, g.Asked = nil, "", ""
+	}
 	t := &g.Totals
 	t.Sessions++
 	if x.Worked {

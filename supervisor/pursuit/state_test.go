@@ -242,3 +242,20 @@ func TestAskKeepsNoSecret(t *testing.T) {
 		t.Error("no options are null in JSON, want an empty list")
 	}
 }
+
+// TestBrokenSessionHeedsNothing is a session that broke: what it was to see to
+// first, and a person's answer, are told to the next one as well.
+func TestBrokenSessionHeedsNothing(t *testing.T) {
+	t.Parallel()
+	s := Begin([]Goal{{Text: "g"}}, 0)
+	g := s.Current()
+	g.First, g.Answer, g.Asked = []string{"make test fails"}, "by hand", "how?"
+	s.Session(reflector.Session{Iteration: 1, Ending: "crashed"}, nil, prompt.Past{}, Used{})
+	if len(g.First) != 1 || g.Answer != "by hand" || g.Asked != "how?" {
+		t.Errorf("after a session that broke: %+v", g)
+	}
+	s.Session(reflector.Session{Iteration: 2, Ending: "completed", Worked: true}, nil, prompt.Past{}, Used{})
+	if g.First != nil || g.Answer != "" || g.Asked != "" {
+		t.Errorf("after one that worked: %+v", g)
+	}
+}

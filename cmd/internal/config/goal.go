@@ -15,6 +15,14 @@ const (
 	ModeContinuous = "continuous"
 )
 
+// Mode is a mode that is known, or nothing.
+func Mode(s string) string {
+	if s == ModeFixed || s == ModeContinuous {
+		return s
+	}
+	return ""
+}
+
 // Values of the reflector option.
 const (
 	ReflectorAuto   = "auto"

@@ -10,11 +10,11 @@ import (
 
 // Value is one raw value of one layer.
 type Value struct {
-	Key    string
-	Raw    []string
-	Origin string // where a person finds it: "flag --max-hours", "autopilot.yaml:3"
-	InRepo bool   // it stands in a file of the repository
-	Err    error  // why it cannot be used; nil in most cases
+	Key    string   `json:"key"`
+	Raw    []string `json:"raw"`
+	Origin string   `json:"origin"`            // where a person finds it: "flag --max-hours", "autopilot.yaml:3"
+	InRepo bool     `json:"in_repo,omitempty"` // it stands in a file of the repository
+	Err    error    `json:"-"`                 // why it cannot be used; nil in most cases
 }
 
 // Setting is one effective value with its origin, for plans and listings.

@@ -13,6 +13,7 @@ import (
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/logs"
 	"autopilot/metrics/statedir"
 	"autopilot/reflector"
 	"autopilot/reflector/goal"
@@ -93,8 +94,8 @@ type following struct {
 	options  pursuit.Options
 	keep     func(pursuit.Record) error
 	forecast *ledger.Forecast
-	spent    reflector.Usage // by the analysis of the goals
-	notes    []string        // for the log, behind its first line
+	analyse  func(context.Context) ([]pursuit.Goal, reflector.Usage)
+	notes    []string // for the log, behind its first line
 }
 
 // pursue prepares following the goals of a run.
@@ -102,23 +103,25 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 	for _, old := range j.Refined {
 		w.log.Warn("an ambiguous goal was replaced by the suggested one", "goal", old)
 	}
+	for _, text := range j.Texts() {
+		if w.setup.previous != nil && strings.Contains(text, logs.Redacted) {
+			w.log.Warn("a goal held a secret, which is not kept: sessions are told it without", "goal", text)
+		}
+	}
 	spec.RunID = w.id
 	r, model, err := j.Reflector(std, spec, filepath.Join(w.folder, "reflections"))
 	if err != nil {
 		return following{}, err
 	}
-	var spent reflector.Usage
-	if model != nil && j.Cfg.ReflectEvery > 0 && w.setup.previous == nil {
-		spent = analyse(ctx, j, w, model)
-	}
 	var notes []string
 	if j.Cfg.ReflectEvery > 0 {
 		notes = append(notes, fmt.Sprintf("looks back are made by %s, every %d sessions at first", r.Name(), j.Cfg.ReflectEvery))
 	}
-	f := following{notes: notes, spent: spent, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(w.folder, rec) }}
-	if st, err := j.Repo.State(ctx); err == nil {
-		for i := range f.goals {
-			f.goals[i].Base = st.Head
+	f := following{notes: notes, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(w.folder, rec) }}
+	if model != nil && j.Cfg.ReflectEvery > 0 {
+		f.analyse = func(ctx context.Context) ([]pursuit.Goal, reflector.Usage) {
+			spent := analyse(ctx, j, w, model)
+			return j.Pursued(), spent
 		}
 	}
 	runner := gate.Runner{
@@ -191,18 +194,6 @@ func keepReflection(folder string, rec pursuit.Record) error {
 		return err
 	}
 	return w.Close()
-}
-
-// handOver writes how the run was started, and into the run that it continues
-// that it does so.
-func handOver(p statedir.Project, j job.Job, previous *supervisor.State, id, folder string) error {
-	if err := j.SaveSetup(folder); err != nil {
-		return err
-	}
-	if previous == nil {
-		return nil
-	}
-	return supervisor.MarkResumed(p.RunDir(previous.Record.AutopilotRunID), id)
 }
 
 // checkpoints copies the state of a run into a folder of the person's choice.

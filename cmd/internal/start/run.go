@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
@@ -205,7 +206,7 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	if err := s.lock.Update(statedir.Holder{RunID: id}); err != nil {
 		return err
 	}
-	if err := handOver(project, j, s.previous, id, folder); err != nil {
+	if err := j.SaveSetup(folder); err != nil {
 		return stateError(err)
 	}
 	log, live, err := screen.Open(screen.Options{
@@ -269,11 +270,11 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 	o := supervisor.Options{
 		RunID: w.id, Version: outside.Version(), Goal: j.Goal, Branch: w.branch, Worktree: j.Worktree(), Source: j.Source,
 		Mode: j.Cfg.Mode, Profile: j.Profile, Waits: j.Waits(), Session: spec, AgentsFor: j.Cfg.AgentsFor,
-		Goals: follow.goals, Pursuit: follow.options, Reflections: follow.keep, Forecast: follow.forecast, Spent: follow.spent, Previous: w.setup.previous,
+		Goals: follow.goals, Pursuit: follow.options, Reflections: follow.keep, Forecast: follow.forecast, Analyse: follow.analyse, Head: head(j), Previous: w.setup.previous,
 		HasConversation: func(id string) bool { return launch.HasConversation(std.Environ, j.Repo.Top, id) },
 		Probe:           j.Probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show, Poke: poke,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) },
-		ModeRequested: func() string { return supervisor.ModeRequested(w.folder) },
+		ModeRequested: func() string { return config.Mode(supervisor.ModeRequested(w.folder)) },
 		Checkpoint:    checkpoints(j, w.id),
 		Announce: func() {
 			for _, n := range follow.notes {
@@ -282,6 +283,17 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		},
 	}
 	return supervisor.Run(ctx, o)
+}
+
+// head says which commit the repository is at.
+func head(j job.Job) func(context.Context) string {
+	return func(ctx context.Context) string {
+		st, err := j.Repo.State(ctx)
+		if err != nil {
+			return ""
+		}
+		return st.Head
+	}
 }
 
 // signals turns the signals of a run into its contexts: the first interrupt,

@@ -63,7 +63,11 @@ func printSummary(std outside.Stdio, j job.Job, out supervisor.Outcome) {
 		why += " (" + *rec.KillSwitchDetail + ")"
 	}
 	fmt.Fprintf(&b, "%s  %s\n", rec.AutopilotRunID, why)
-	fmt.Fprintf(&b, "  %d of %d sessions in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions,
+	earlier := ""
+	if t := rec.Termination; t != nil && t.Iterations > len(rec.Sessions) {
+		earlier = fmt.Sprintf(" (%d before)", t.Iterations-len(rec.Sessions))
+	}
+	fmt.Fprintf(&b, "  %d of %d sessions%s in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions, earlier,
 		time.Duration(rec.DurationSeconds)*time.Second, rec.TotalTokensUsed, rec.TotalCostUSD)
 	for _, e := range rec.Endings {
 		cause := ""

@@ -14,6 +14,7 @@ import (
 	"autopilot/metrics/ledger"
 	"autopilot/sessions"
 	"autopilot/sessions/messagesapi"
+	"autopilot/supervisor/pursuit"
 )
 
 // inBash starts a run and waits until its session runs the long command.
@@ -112,10 +113,13 @@ func (l *lab) supervisor() int {
 
 // status is what 'autopilot status' says.
 type status struct {
-	Running bool        `json:"running"`
-	RunID   string      `json:"run_id"`
-	PID     int         `json:"pid"`
-	Record  *ledger.Run `json:"record"`
+	Running   bool             `json:"running"`
+	RunID     string           `json:"run_id"`
+	PID       int              `json:"pid"`
+	Iteration int              `json:"iteration"`
+	Progress  pursuit.Progress `json:"progress"`
+	Resumable *bool            `json:"resumable"`
+	Record    *ledger.Run      `json:"record"`
 }
 
 func (l *lab) status() status {

@@ -169,8 +169,13 @@ type want struct {
 // check asserts them, and that nothing of the run is left.
 func (l *lab) check(e ended, w want) ledger.Run {
 	l.t.Helper()
+	return l.checkRun(e, l.oneRun(), w)
+}
+
+// checkRun is check for one of several runs.
+func (l *lab) checkRun(e ended, r ledger.Run, w want) ledger.Run {
+	l.t.Helper()
 	l.nothingLeft()
-	r := l.oneRun()
 	if w.cause == "" {
 		w.cause = w.killSwitch
 	}

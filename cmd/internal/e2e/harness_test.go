@@ -96,6 +96,12 @@ type lab struct {
 
 func newLab(t *testing.T, claude string, script messagesapi.Script) *lab {
 	t.Helper()
+	return newLabFor(t, claude, func(*lab) messagesapi.Script { return script })
+}
+
+// newLabFor is newLab for a script that needs the lab itself.
+func newLabFor(t *testing.T, claude string, script func(*lab) messagesapi.Script) *lab {
+	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +115,9 @@ func newLab(t *testing.T, claude string, script messagesapi.Script) *lab {
 			t.Fatal(err)
 		}
 	}
-	l.api = messagesapi.Start(t, script)
-	l.env = append(messagesapi.Env(l.home, l.api.URL()), "GIT_CONFIG_GLOBAL="+filepath.Join(l.home, ".gitconfig"), "GIT_CONFIG_NOSYSTEM=1")
+	l.api = messagesapi.Start(t, script(l))
+	// The race detector would let every process of ours sleep for a second at its end.
+	l.env = append(messagesapi.Env(l.home, l.api.URL()), "GIT_CONFIG_GLOBAL="+filepath.Join(l.home, ".gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "GORACE=atexit_sleep_ms=0")
 	config := "[user]\n\tname = e2e\n\temail = e2e@example.org\n"
 	if err := os.WriteFile(filepath.Join(l.home, ".gitconfig"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"autopilot/reflector"
 	"autopilot/sessions/messagesapi"
 )
 
@@ -74,9 +76,9 @@ func sessionNumber(r messagesapi.Request) int {
 	return n
 }
 
-// mainRequests are the requests of main conversations.
+// mainRequests are the requests of main conversations of sessions that work.
 func (l *lab) mainRequests() []messagesapi.Request {
-	return slices.DeleteFunc(l.api.Requests(), func(r messagesapi.Request) bool { return r.IsSubAgent() || len(r.Tools) == 0 })
+	return slices.DeleteFunc(l.api.Requests(), func(r messagesapi.Request) bool { return r.IsSubAgent() || len(r.Tools) == 0 || topic(r) != "" })
 }
 
 // agentRequests are those of sub-agents.
@@ -98,4 +100,70 @@ func (l *lab) toolResults() []messagesapi.Block {
 		}
 	}
 	return out
+}
+
+// What a claude that does no work is asked about.
+const (
+	aboutGoal = "goal" // what it means, before a run
+	aboutWork = "work" // how far it is, after a session
+)
+
+// topic is what a claude that does no work is asked about. It is empty for every
+// other request.
+func topic(r messagesapi.Request) string {
+	switch {
+	case strings.Contains(r.System, "You read a goal of"):
+		return aboutGoal
+	case strings.Contains(r.System, "You judge how far a goal"):
+		return aboutWork
+	}
+	return ""
+}
+
+// judged answers the looks back of a run by looks, each a conversation of its own,
+// in their order; the last serves all that follow. What the goal means is told
+// without adding anything. All other requests go to work.
+func judged(work messagesapi.Script, looks ...messagesapi.Script) messagesapi.Script {
+	var mu sync.Mutex
+	var known []string
+	return func(r messagesapi.Request) messagesapi.Reply {
+		switch topic(r) {
+		case aboutGoal:
+			return messagesapi.ToolUse("StructuredOutput", map[string]any{
+				"is_ambiguous": false, "issue": "", "suggestion": "", "success_criteria": []string{}, "milestones": []string{},
+			})
+		case aboutWork:
+		default:
+			return work(r)
+		}
+		mu.Lock()
+		i := slices.Index(known, r.Session)
+		if i < 0 {
+			i, known = len(known), append(known, r.Session)
+		}
+		mu.Unlock()
+		return looks[min(i, len(looks)-1)](r)
+	}
+}
+
+// finds is a look back that comes to a verdict at once.
+func finds(a reflector.Assessment) messagesapi.Script {
+	return messagesapi.Always(messagesapi.ToolUse("StructuredOutput", a))
+}
+
+// verdict is an assessment of work that goes on, or is done at 100 percent.
+func verdict(percent float64, p reflector.Progress) reflector.Assessment {
+	a := reflector.Assessment{
+		GoalAchieved: reflector.No, Progress: p, PercentComplete: percent, Recommendation: reflector.Continue,
+		Reasoning: fmt.Sprintf("It is at %g.", percent), NextSteps: []string{"the next part"},
+	}
+	if percent == 100 {
+		a.GoalAchieved, a.Recommendation, a.NextSteps = reflector.Yes, reflector.Stop, []string{}
+	}
+	return a
+}
+
+// looks are the requests of looks back.
+func (l *lab) looks() []messagesapi.Request {
+	return slices.DeleteFunc(l.api.Requests(), func(r messagesapi.Request) bool { return topic(r) != aboutWork })
 }

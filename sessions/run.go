@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -388,9 +389,19 @@ func (s *session) keepAnswer(text string, cut bool) {
 		end--
 	}
 	s.res.Answer = text[:end]
-	if err := os.WriteFile(AnswerPath(s.Folder), []byte(text), 0o600); err != nil {
+	if err := writeText(AnswerPath(s.Folder), text); err != nil {
 		s.note(true, "the answer could not be kept: %v", err)
 	}
+}
+
+// writeText writes a text without a copy of it.
+func writeText(name, text string) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	return errors.Join(err, f.Close())
 }
 
 func orKeep(now, before string) string {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -31,6 +32,9 @@ const (
 	lockWait   = time.Second // a status command may hold the lock for a moment
 	endingWait = 15 * time.Second
 	LowDisk    = 100 << 20 // bytes below which no run is started
+	// memoryGoal is what the supervisor tries to stay below: it shares the machine
+	// with those it runs, also when one of them prints a very long line.
+	memoryGoal = 28 << 20
 )
 
 // Flags say how a run is started and how its end is told.
@@ -59,6 +63,9 @@ func Run(ctx context.Context, std outside.Stdio, j job.Job, f Flags, previous *s
 	}
 	if err := agreedOn(&std, &j); err != nil {
 		return err
+	}
+	if std.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryGoal)
 	}
 	return start(ctx, std, j, runSetup{flags: f, token: token, guardGone: gone, previous: previous})
 }

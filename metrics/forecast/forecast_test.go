@@ -214,64 +214,53 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestSampleOf(t *testing.T) {
+func TestTruthOf(t *testing.T) {
 	t.Parallel()
-	done, left := ledger.Goal{Text: "aa", Status: ledger.GoalAchieved}, ledger.Goal{Text: "bbb", Status: ledger.GoalPartial}
-	base := func(change func(*ledger.Run)) ledger.Run {
-		r := ledger.Run{
-			Sessions: []string{"1", "2", "3"}, IterationsCompleted: 2, DurationSeconds: 100, WaitedSeconds: 30, TotalTokensUsed: 5000, TotalCostUSD: 0.5,
-			Goals: []ledger.Goal{done}, CompletedAt: ledger.Stamp(day(1)),
-		}
-		change(&r)
-		return r
-	}
-	want := func(size int, achieved bool) *Sample {
-		return &Sample{Size: size, Sessions: 3, Seconds: 70, Tokens: 5000, CostUSD: 0.5, Achieved: achieved, At: day(1)}
-	}
+	full := ledger.Run{Sessions: []string{"1", "2", "3"}, IterationsCompleted: 2, DurationSeconds: 100, WaitedSeconds: 30, TotalTokensUsed: 5000, TotalCostUSD: 0.5}
 	for _, tt := range []struct {
 		name   string
 		change func(*ledger.Run)
-		want   *Sample // nil is no evidence
+		want   Truth
 	}{
-		{"achieved", func(*ledger.Run) {}, want(2, true)},
-		{"all of several", func(r *ledger.Run) { r.Goals = []ledger.Goal{done, done} }, want(4, true)},
-		{"one of several", func(r *ledger.Run) { r.Goals = []ledger.Goal{done, left} }, want(5, false)},
-		{"none", func(r *ledger.Run) { r.Goals = []ledger.Goal{left} }, want(3, false)},
-		{"none, and completed", func(r *ledger.Run) {
-			r.Goals, r.Termination = []ledger.Goal{left}, &ledger.Termination{Status: ledger.Completed}
-		}, want(3, true)},
-		{"none, and stopped", func(r *ledger.Run) {
-			r.Goals, r.Termination, r.ExitCause = []ledger.Goal{left}, &ledger.Termination{Status: ledger.Stopped}, "work-done"
-		}, want(3, false)},
-		{"the text alone", func(r *ledger.Run) { r.Goals, r.Goal = nil, "cccc" }, want(4, false)},
-		{"the text alone, work done", func(r *ledger.Run) { r.Goals, r.Goal, r.ExitCause = nil, "cccc", "work-done" }, want(4, true)},
-		{"the text alone, stopped", func(r *ledger.Run) {
-			r.Goals, r.Goal, r.ExitCause, r.Termination = nil, "cccc", "work-done", &ledger.Termination{Status: ledger.Stopped}
-		}, want(4, false)},
-		{"a size that cannot be", func(r *ledger.Run) { r.Goals[0].Text = "" }, want(1, true)},
-		{"no goal", func(r *ledger.Run) { r.Goals = nil }, nil},
-		{"a blank goal", func(r *ledger.Run) { r.Goals, r.Goal = nil, " " }, nil},
-		{"dry run", func(r *ledger.Run) { r.DryRun = true }, nil},
-		{"no session", func(r *ledger.Run) { r.Sessions, r.IterationsCompleted = nil, 0 }, nil},
-		{"sessions are only counted", func(r *ledger.Run) { r.Sessions, r.IterationsCompleted = nil, 3 }, want(2, true)},
-		{"more waiting than time", func(r *ledger.Run) { r.WaitedSeconds = 1000 }, &Sample{Size: 2, Sessions: 3, Tokens: 5000, CostUSD: 0.5, Achieved: true, At: day(1)}},
+		{"all", func(*ledger.Run) {}, Truth{Sessions: 3, Seconds: 70, Tokens: 5000, CostUSD: 0.5}},
+		{"sessions are only counted", func(r *ledger.Run) { r.Sessions = nil }, Truth{Sessions: 2, Seconds: 70, Tokens: 5000, CostUSD: 0.5}},
+		{"more waiting than time", func(r *ledger.Run) { r.WaitedSeconds = 1000 }, Truth{Sessions: 3, Tokens: 5000, CostUSD: 0.5}},
 		{"numbers that cannot be", func(r *ledger.Run) {
 			r.DurationSeconds, r.WaitedSeconds, r.TotalTokensUsed, r.TotalCostUSD = -5, -7, -1, math.NaN()
-		}, &Sample{Size: 2, Sessions: 3, Achieved: true, At: day(1)}},
+		}, Truth{Sessions: 3}},
 	} {
-		got, ok := SampleOf(base(tt.change), func(s string) int { return len(s) })
-		if ok != (tt.want != nil) {
-			t.Errorf("%s: is evidence: %v, want %v", tt.name, ok, !ok)
-			continue
-		}
-		if diff := cmp.Diff(tt.want, &got); ok && diff != "" {
+		r := full
+		tt.change(&r)
+		if diff := cmp.Diff(tt.want, TruthOf(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if got, _ := SampleOf(base(func(r *ledger.Run) { r.Goals = []ledger.Goal{done, done, left} }), nil); got.Size != 3 {
-		t.Errorf("without a function of size: got %d, want one for each goal", got.Size)
+}
+
+func TestSizeOf(t *testing.T) {
+	t.Parallel()
+	length := func(s string) int { return len(s) }
+	goals := func(texts ...string) (r ledger.Run) {
+		for _, s := range texts {
+			r.Goals = append(r.Goals, ledger.Goal{Text: s})
+		}
+		return r
 	}
-	if got := SizeOf(ledger.Run{Goals: []ledger.Goal{done, left}}, func(string) int { return math.MaxInt }); got != maxSize {
-		t.Errorf("sizes without bounds: got %d, want %d", got, maxSize)
+	for _, tt := range []struct {
+		name string
+		run  ledger.Run
+		size func(string) int
+		want int
+	}{
+		{"one", goals("aa"), length, 2},
+		{"several", goals("aa", "bbb"), length, 5},
+		{"the text alone", ledger.Run{Goal: "cccc"}, length, 4},
+		{"a size that cannot be", goals(""), length, 1},
+		{"without a function", goals("aa", "bbb", "c"), nil, 3},
+		{"without bounds", goals("aa", "bbb"), func(string) int { return math.MaxInt }, maxSize},
+	} {
+		if got := SizeOf(tt.run, tt.size); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
 	}
 }

@@ -457,9 +457,6 @@ func TestSamplesReached(t *testing.T) {
 		if s := collect(tt.rec).Samples(); len(s) != 1 || s[0].Achieved != tt.want {
 			t.Errorf("%s: got %+v, want one with achieved %v", tt.name, s, tt.want)
 		}
-		if s, ok := forecast.SampleOf(tt.rec, nil); !ok || s.Achieved != tt.want {
-			t.Errorf("%s: of the record alone: got %+v, want achieved %v", tt.name, s, tt.want)
-		}
 	}
 }
 

@@ -101,9 +101,7 @@ func (j *Job) Refine() error {
 // Replace puts another goal in the place of the i-th.
 func (j *Job) Replace(i int, text string) {
 	j.Goals[i] = goal.Analyse(text)
-	if j.Goal = j.Goals[0].Goal; i == 0 && j.Goals[0].Ambiguous {
-		j.Goals[0].Ambiguous = j.Goals[0].Suggestion != text
-	}
+	j.Goal = j.Goals[0].Goal
 }
 
 // Texts are the goals in words.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -372,4 +373,10 @@ func conclude(std outside.Stdio, j job.Job, f Flags, out supervisor.Outcome, err
 		return nil
 	}
 	return outside.Silent(rec.ExitCode)
+}
+
+// background runs f beside the caller, who waits for its end by other means.
+func background(f func()) {
+	var wg sync.WaitGroup
+	wg.Go(f)
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"autopilot/cmd/internal/job"
@@ -17,12 +16,6 @@ import (
 	"autopilot/supervisor"
 	"autopilot/supervisor/ending"
 )
-
-// background runs f beside the caller, who waits for its end by other means.
-func background(f func()) {
-	var wg sync.WaitGroup
-	wg.Go(f)
-}
 
 // warnRecovered says what was left of earlier runs.
 func warnRecovered(log *slog.Logger, recovered []supervisor.Recovered, recoverErr error) {

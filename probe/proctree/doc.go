@@ -23,8 +23,8 @@
 // A pid is reused in time. [Process.Start] tells two owners of one pid apart, on
 // one machine until it boots again; [Alive] compares it.
 //
-// On macOS [Process.CPU] is always zero, because the table that the kernel gives
-// out there leaves the times empty, and arguments and environments of other
+// On macOS [Process.CPU] and [Process.Reaped] are always zero, because the table
+// that the kernel gives out there leaves the times empty, and arguments and environments of other
 // users' and of protected programs cannot be read.
 //
 // # What it refuses to do

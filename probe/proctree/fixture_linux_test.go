@@ -42,7 +42,7 @@ func TestTakeFixture(t *testing.T) {
 		t.Errorf("all: got %v, want %v", got, want)
 	}
 	got, _ := table.Get(10)
-	want := Process{PID: 10, PPID: 1, PGID: 5, SID: 4, Comm: "((", State: 'R', CPU: 70 * time.Millisecond, Start: 77}
+	want := Process{PID: 10, PPID: 1, PGID: 5, SID: 4, Comm: "((", State: 'R', CPU: 70 * time.Millisecond, Reaped: 150 * time.Millisecond, Start: 77}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}

@@ -51,7 +51,7 @@ func TestRealTree(t *testing.T) {
 	}
 	want := Process{
 		PID: c.PIDs[0], PPID: os.Getpid(), PGID: got.PGID, SID: got.SID, Comm: "a) R 1 (b",
-		State: got.State, CPU: got.CPU, Start: got.Start,
+		State: got.State, CPU: got.CPU, Reaped: got.Reaped, Start: got.Start,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)

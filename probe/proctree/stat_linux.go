@@ -29,7 +29,7 @@ func parseStat(line []byte) (Process, error) {
 
 	// Fields are numbered as in the manual; the one after the state is the fourth.
 	rest := line[end+4:]
-	var user, system int64
+	var own, reaped int64
 	for field := 4; field <= 22; field++ {
 		var word []byte
 		word, rest, _ = bytes.Cut(rest, []byte(" "))
@@ -44,15 +44,15 @@ func parseStat(line []byte) (Process, error) {
 			p.PGID = int(v)
 		case 6:
 			p.SID = int(v)
-		case 14:
-			user = v
-		case 15:
-			system = v
+		case 14, 15: // in user and in system mode
+			own += v
+		case 16, 17:
+			reaped += v
 		case 22:
 			p.Start = uint64(v)
 		}
 	}
-	p.CPU = time.Duration(user+system) * tick
+	p.CPU, p.Reaped = time.Duration(own)*tick, time.Duration(reaped)*tick
 	return p, nil
 }
 

@@ -24,8 +24,31 @@ type Process struct {
 	// CPU is the processor time used in user and system mode by the process
 	// itself, in steps of 10 ms; children that it has reaped do not count.
 	CPU time.Duration
+	// Reaped is the processor time of the children that it has waited for, and of
+	// theirs, in steps of 10 ms.
+	Reaped time.Duration
 	// Start is a stamp of the start, of no meaning but equality.
 	Start uint64
+}
+
+// Worked is the processor time that went by in a tree of processes between two
+// looks at it. What a process used whose parent waited for it counts with the
+// parent, so short-lived processes are seen as well; a child that began before the
+// first look then counts whole.
+func Worked(before, after []Process) time.Duration {
+	known := make(map[int]Process, len(before))
+	for _, p := range before {
+		known[p.PID] = p
+	}
+	var sum time.Duration
+	for _, p := range after {
+		used := p.CPU + p.Reaped
+		if old, ok := known[p.PID]; ok && old.Start == p.Start {
+			used -= old.CPU + old.Reaped
+		}
+		sum += max(used, 0)
+	}
+	return sum
 }
 
 // Dead reports whether the process has ended and only waits to be reaped or

@@ -73,6 +73,15 @@ func (c child) works(enough time.Duration) time.Duration {
 	return c.cpu() - before
 }
 
+func (c child) asleep() bool {
+	for _, pid := range c.tree() {
+		if p, err := proctree.Read(proctree.Root, pid); err != nil || p.State != 'S' {
+			return false
+		}
+	}
+	return true
+}
+
 func (c child) signal(sig syscall.Signal) {
 	c.t.Helper()
 	if err := syscall.Kill(-c.pid, sig); err != nil {
@@ -106,12 +115,16 @@ func TestProcessor(t *testing.T) {
 		{"asleep", `sleep 300 & wait`, 0, 30 * time.Second, outcome.StopHung},
 		{"busy", loop, 240 * time.Millisecond, 2 * time.Second, outcome.StopNone},
 		{"a busy descendant", `(` + loop + `) & wait`, 240 * time.Millisecond, 2 * time.Second, outcome.StopNone},
+		{"ready, but the machine gives it nothing", loop, 0, 30 * time.Second, outcome.StopNone},
 		{"only its timers", loop, 100 * time.Millisecond, 10 * time.Second, outcome.StopHung},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := shell(t, tt.script)
+			if tt.want == outcome.StopHung && tt.work == 0 { // it has still to start
+				poll(t, func() bool { return len(c.tree()) == 2 && c.asleep() })
+			}
 			if tt.work > 0 { // before the clock runs: it is no sign of life
 				c.works(20 * time.Millisecond)
 			}

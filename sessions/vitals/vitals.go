@@ -2,8 +2,8 @@ package vitals
 
 import (
 	"fmt"
-	"math"
 	"os"
+	"slices"
 	"time"
 
 	"autopilot/probe/proctree"
@@ -47,9 +47,15 @@ type Clock struct {
 }
 
 type sample struct {
-	at   time.Time
-	cpu  time.Duration
-	size int64
+	at    time.Time
+	procs []proctree.Process // the tree
+	size  int64
+}
+
+// ready reports whether a process of the tree has or wants a processor. On a
+// machine that is too busy to give it one, that is work too.
+func (s sample) ready() bool {
+	return slices.ContainsFunc(s.procs, func(p proctree.Process) bool { return p.State == 'R' })
 }
 
 // Signs are what the stream says at the moment of a look.
@@ -132,17 +138,15 @@ func quietBefore(limit time.Duration) time.Duration { return limit / 3 }
 // in short bursts.
 func window(limit time.Duration) time.Duration { return max(limit/4, leastWindow) }
 
-// takeSample looks at CPU time and transcript size and compares them with the
-// sample that began the window. A tree whose CPU time shrinks has worked too: the
-// process that used it has ended.
+// takeSample looks at the processes and the transcript size and compares them with
+// the sample that began the window.
 func (c *Clock) takeSample(now time.Time, limit time.Duration) {
 	cur := sample{at: now, size: c.transcriptSize()}
 	if table, err := proctree.Take(proctree.Root); err == nil {
-		pids := []int{c.pid}
-		for _, d := range table.Descendants(c.pid) {
-			pids = append(pids, d.PID)
+		cur.procs = table.Descendants(c.pid)
+		if p, ok := table.Get(c.pid); ok {
+			cur.procs = append(cur.procs, p)
 		}
-		cur.cpu = table.CPU(pids...)
 	}
 	first := c.sample
 	if first.at.Before(c.alive) || first.at.After(now) {
@@ -154,8 +158,8 @@ func (c *Clock) takeSample(now time.Time, limit time.Duration) {
 		return
 	}
 	c.sample = cur
-	busy := math.Abs(float64(cur.cpu-first.cpu)) > busyShare*float64(passed)
-	if busy || cur.size != first.size {
+	worked := float64(proctree.Worked(first.procs, cur.procs)) > busyShare*float64(passed)
+	if worked || first.ready() && cur.ready() || cur.size != first.size {
 		c.alive = now
 	}
 }

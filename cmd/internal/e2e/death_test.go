@@ -333,10 +333,10 @@ func TestE2EToolStall(t *testing.T) {
 // A tool that works is not a hang, however silent the stream is.
 func TestE2EBusyToolIsNoStall(t *testing.T) {
 	eachVersion(t, func(t *testing.T, claude string) {
-		// Four seconds of processor time, whatever the machine's speed.
-		busy := `while :; do n=0; while [ $n -lt 20000 ]; do n=$((n+1)); done; [ $(ps -o times= -p $$) -ge 4 ] && break; done; echo worked`
+		// Eight seconds of processor time, whatever the machine's speed.
+		busy := `while :; do n=0; while [ $n -lt 20000 ]; do n=$((n+1)); done; [ $(ps -o times= -p $$) -ge 8 ] && break; done; echo worked`
 		l := newLab(t, claude, working(bash("%s", busy)))
-		e := l.run("make the tests pass", "--allowed-tools", "Bash", "--stall-timeout", "2s", "--tool-stall-timeout", "2s")
+		e := l.run("make the tests pass", "--allowed-tools", "Bash", "--stall-timeout", "4s", "--tool-stall-timeout", "4s")
 		l.check(e, want{cause: "work-done", endings: "completed", completed: 1})
 	})
 }

@@ -111,7 +111,21 @@ func (c *chaos) runAndKill(i int) {
 	}
 	time.Sleep(rand.N(c.life)) // the random moment is the point
 	c.kill(i, cmd.Process.Pid)
-	_ = cmd.Wait()
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	for waiting := true; waiting; {
+		select {
+		case <-done:
+			waiting = false
+		case <-time.After(time.Second):
+			// What was killed was a child of the guard that was about to become git,
+			// and the supervisor came after it.
+			c.kill(i, cmd.Process.Pid)
+		}
+	}
 	if code := cmd.ProcessState.ExitCode(); code != -1 && code != 128+int(syscall.SIGKILL) {
 		c.t.Fatalf("run %d ended by itself with %d:\n%s", i, code, stderr.String())
 	}

@@ -18,4 +18,11 @@
 //
 // The file is replaced, never changed in place, and needs no fsync: it means
 // nothing once the session is over.
+//
+// # The end and the beginning of a turn's work
+//
+// Stop sends an agent on that wants to stop while tasks remain, and Start tells a
+// session that begins what remains, where persistent completion is on; the package
+// completion decides and counts. They fail open: what is wrong with us keeps no
+// session from starting or stopping.
 package hook

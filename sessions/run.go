@@ -33,6 +33,7 @@ const (
 	gitTime      = 30 * time.Second
 	freshState   = time.Second // what git said this long ago still holds
 	stderrInWord = 200         // bytes of stderr that explain a failed start
+	maxReport    = 1 << 20     // bytes of a report that tools left
 )
 
 // session is one Run at work.
@@ -138,7 +139,7 @@ func (s *session) prepare() error {
 	}
 	// A hook that cannot run at all must refuse as well: claude takes every exit
 	// status but 2 for consent.
-	data, err := launch.Settings(s.HookCommand + " " + launch.Quote(string(s.cap)) + " || exit 2")
+	data, err := launch.Settings(launch.Hooks{Agents: s.HookCommand + " " + launch.Quote(string(s.cap)) + " || exit 2", Stop: s.StopHook})
 	if err != nil {
 		return err
 	}
@@ -186,12 +187,21 @@ func (s *session) steps(ctx context.Context) error {
 func (s *session) exit(e ptyrun.Exit, f outcome.Facts) outcome.Exit {
 	s.res.ExitCode, s.res.Signal = e.Code, e.Signal
 	x := outcome.Exit{Code: e.Code, Signal: e.Signal, Stop: s.stop, Changed: s.res.Effect(), Asked: s.NoTools}
-	if len(f.Report) > 0 {
-		if r, err := prompt.ParseReport(f.Report); err == nil {
+	if report := s.report(f); len(report) > 0 {
+		if r, err := prompt.ParseReport(report); err == nil {
 			x.Asked = x.Asked || r.NeedsPerson != ""
 		}
 	}
 	return x
+}
+
+// report is what the session says about itself: in its last answer, or else
+// through its tools.
+func (s *session) report(f outcome.Facts) []byte {
+	if len(f.Report) > 0 || s.ReportFile == "" {
+		return f.Report
+	}
+	return LeftReport(s.ReportFile)
 }
 
 // words adds to a cause what only the watch or stderr knows. It is for people;
@@ -266,9 +276,11 @@ func (s *session) command(step Step, stderr *os.File) ptyrun.Command {
 		SessionID: string(s.Conversation()), Resume: s.res.Opened, Prompt: text, AsArgument: asArgument,
 		SystemPrompt: system, Settings: filepath.Join(s.Folder, settingsName), Schema: s.Schema,
 		Model: s.Model, Permission: s.Permission, AllowedTools: s.Tools, MaxBudgetUSD: s.budgetLeft(), Extra: s.Extra,
-		NoTools: s.NoTools,
+		NoTools: s.NoTools, Server: s.Server,
 	})
-	env, _ := launch.Env(s.Environ, launch.Identity{RunID: s.RunID, Token: s.Token, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey, NoTools: s.NoTools})
+	env, _ := launch.Env(s.Environ, launch.Identity{
+		RunID: s.RunID, Token: s.Token, SessionID: string(s.ID), Cap: capNow, UseAPIKey: s.UseAPIKey, NoTools: s.NoTools, Variables: s.Variables,
+	})
 	return ptyrun.Command{Path: s.Claude, Args: args, Dir: s.Dir, Env: env, Stdin: stdin, Stderr: stderr}
 }
 
@@ -363,7 +375,7 @@ func (s *session) settle() {
 	s.res.Version, s.res.Model = orKeep(f.Version, s.res.Version), orKeep(f.Model, s.res.Model)
 	s.res.Agents, s.res.Usage, s.res.ToolUses = f.Agents, f.Usage, f.ToolUses
 	s.res.Calls, s.res.Tools = s.tally.Calls()
-	s.res.Retries, s.res.Denials, s.res.Report = f.Retries, f.Denials, logs.RedactJSON(f.Report)
+	s.res.Retries, s.res.Denials, s.res.Report = f.Retries, f.Denials, logs.RedactJSON(s.report(f))
 	if caps, err := s.cap.Load(); err == nil {
 		s.res.Caps = caps
 	}

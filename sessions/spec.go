@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -55,6 +56,18 @@ type Spec struct {
 	Schema      string  // of the report; empty asks for none
 	BudgetUSD   float64 // what is left for this session; 0 is no limit
 	HookCommand string  // shell command of our hook, without the path of the cap file
+	// StopHook is the shell command of the hook that sends the session on while
+	// tasks remain; empty for none. It cannot be combined with a Schema, whose
+	// report ends the turn before any hook is asked.
+	StopHook string
+	// Server is the command line of the tool server that the session gets under the
+	// name ServerName; empty for none.
+	Server []string
+	// Variables are set for the session and all that it starts, as NAME=value.
+	Variables []string
+	// ReportFile is where the session's tools leave its report; it counts when the
+	// session gives none in its last answer. Empty when there is none.
+	ReportFile string
 
 	// NoTools makes a session that answers one prompt and does nothing else; an
 	// answer is then all its work. Permission, Tools, Extra, HookCommand and Cap do
@@ -83,6 +96,22 @@ type Spec struct {
 	Judge   func(context.Context) hook.Change // a new look at the machine; nil for none
 	Sweeper *reap.Sweeper
 	Kill    context.Context // ends the session at once; nil for never
+}
+
+// DeskFolder is where the desk of a session is, in the session's folder: what its
+// hook and its tools share.
+func DeskFolder(folder string) string { return filepath.Join(folder, "desk") }
+
+// ReportPath is where the tools of a session leave its report, in its folder.
+func ReportPath(folder string) string { return filepath.Join(DeskFolder(folder), "report.json") }
+
+// LeftReport is the report that the tools of a session left, or nothing.
+func LeftReport(path string) json.RawMessage {
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) > maxReport || !json.Valid(data) {
+		return nil
+	}
+	return data
 }
 
 // Progress is a sign of life of a running session.

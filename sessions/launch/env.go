@@ -13,6 +13,7 @@ const (
 	TokenVar   = "AUTOPILOT_RUN_TOKEN"       // the run, unique on the machine: run ids are unique in a repository only
 	SessionVar = "AUTOPILOT_SESSION_ID"      // the session; how its processes are recognised
 	CapVar     = "AUTOPILOT_AGENTS_PER_WAVE" // the cap when the session started
+	DeskVar    = "AUTOPILOT_DESK"            // folder of the session's desk of persistent completion
 )
 
 // Variable is one environment variable that a run sets, with the reason, for
@@ -61,7 +62,8 @@ type Identity struct {
 	SessionID string
 	Cap       int
 	UseAPIKey bool
-	NoTools   bool // see Options
+	NoTools   bool     // see Options
+	Variables []string // further ones, NAME=value; they replace those of the environment
 }
 
 // Env builds the environment of a session from the supervisor's own. The notes
@@ -76,6 +78,7 @@ func Env(environ []string, id Identity) (env, notes []string) {
 	if id.NoTools {
 		set = append(set, memoryVar+"=1")
 	}
+	set = append(set, id.Variables...)
 	for _, v := range Unattended() {
 		if given := Lookup(environ, v.Name); given != "" && v.Name != "TERM" {
 			if given != v.Value {

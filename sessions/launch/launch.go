@@ -23,6 +23,9 @@ type Options struct {
 	AllowedTools []string
 	MaxBudgetUSD float64 // 0 is no limit
 	Extra        []string
+	// Server is the command line of the tool server that the session gets; empty for
+	// none. Its tools run without asking.
+	Server []string
 	// NoTools starts a session that can answer and nothing else. Settings,
 	// Permission, AllowedTools, AsArgument and Extra do not count then, and the
 	// session cannot be resumed.
@@ -94,8 +97,13 @@ func Args(o Options) (args []string, stdin string) {
 	if o.Model != "" {
 		args = append(args, "--model", o.Model)
 	}
-	if len(o.AllowedTools) > 0 {
-		args = append(args, "--allowedTools", strings.Join(o.AllowedTools, ","))
+	allowed := o.AllowedTools
+	if len(o.Server) > 0 {
+		args = append(args, "--mcp-config", serverConfig(o.Server))
+		allowed = append(slices.Clone(allowed), "mcp__"+ServerName)
+	}
+	if len(allowed) > 0 {
+		args = append(args, "--allowedTools", strings.Join(allowed, ","))
 	}
 	args = append(args, "--disallowedTools", strings.Join(disallowed(), ","))
 	args = slices.Concat(args, answer(o), o.Extra)
@@ -103,6 +111,22 @@ func Args(o Options) (args []string, stdin string) {
 		return append(args, "--", o.Prompt), ""
 	}
 	return args, o.Prompt
+}
+
+// ServerName is the name of our tool server in a session.
+const ServerName = "autopilot"
+
+// serverConfig names our tool server in the form of --mcp-config.
+func serverConfig(command []string) string {
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]server{ServerName: {command[0], command[1:]}}})
+	if err != nil {
+		return "{}" // strings always have a JSON form
+	}
+	return string(data)
 }
 
 // reserved are the flags that a run sets itself; handing them over as well
@@ -145,12 +169,17 @@ func RefusedExtra(extra []string) error {
 	return nil
 }
 
-// Settings is the content of the settings file of a session: the hooks that
-// keep the cap on sub-agents. hookCommand is a shell command line. A version of
-// the CLI that does not know one of the events ignores it. Hooks are switched on
+// Hooks are the shell command lines of a session's hooks.
+type Hooks struct {
+	Agents string // keeps the cap on sub-agents
+	Stop   string // asked when the session wants to stop; empty for none
+}
+
+// Settings is the content of the settings file of a session: its hooks. A version
+// of the CLI that does not know one of the events ignores it. Hooks are switched on
 // by name, because a repository's own settings could switch all of them off, ours
 // among them, without a word in the stream.
-func Settings(hookCommand string) ([]byte, error) {
+func Settings(h Hooks) ([]byte, error) {
 	type command struct {
 		Type    string `json:"type"`
 		Command string `json:"command"`
@@ -160,11 +189,12 @@ func Settings(hookCommand string) ([]byte, error) {
 		Matcher string    `json:"matcher"`
 		Hooks   []command `json:"hooks"`
 	}
-	agents := []matcher{{Matcher: "Agent|Task", Hooks: []command{{Type: "command", Command: hookCommand, Timeout: 30}}}}
-	data, err := json.MarshalIndent(map[string]any{
-		"disableAllHooks": false,
-		"hooks":           map[string]any{"PreToolUse": agents, "PostToolUse": agents, "PostToolUseFailure": agents},
-	}, "", "  ")
+	agents := []matcher{{Matcher: "Agent|Task", Hooks: []command{{Type: "command", Command: h.Agents, Timeout: 30}}}}
+	hooks := map[string]any{"PreToolUse": agents, "PostToolUse": agents, "PostToolUseFailure": agents}
+	if h.Stop != "" {
+		hooks["Stop"] = []matcher{{Hooks: []command{{Type: "command", Command: h.Stop, Timeout: 30}}}}
+	}
+	data, err := json.MarshalIndent(map[string]any{"disableAllHooks": false, "hooks": hooks}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode settings: %w", err)
 	}

@@ -207,18 +207,52 @@ func TestRefusedExtra(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	const command = `'/opt/auto pilot' hook agent-cap '/s/a "cap".json' && <x>`
-	data, err := Settings(command)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got any
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
 	agents := []any{map[string]any{"matcher": "Agent|Task", "hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 30.0}}}}
-	want := map[string]any{"disableAllHooks": false, "hooks": map[string]any{"PreToolUse": agents, "PostToolUse": agents, "PostToolUseFailure": agents}}
-	if diff := cmp.Diff(any(want), got); diff != "" {
-		t.Errorf("settings (-want +got):\n%s", diff)
+	hooks := map[string]any{"PreToolUse": agents, "PostToolUse": agents, "PostToolUseFailure": agents}
+	for _, stop := range []string{"", "autopilot hook stop '/s/desk'"} {
+		if stop != "" {
+			hooks["Stop"] = []any{map[string]any{"matcher": "", "hooks": []any{map[string]any{"type": "command", "command": stop, "timeout": 30.0}}}}
+		}
+		data, err := Settings(Hooks{Agents: command, Stop: stop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(any(map[string]any{"disableAllHooks": false, "hooks": hooks}), got); diff != "" {
+			t.Errorf("settings with stop hook %q (-want +got):\n%s", stop, diff)
+		}
+	}
+}
+
+// TestServer gives a session the tool server and lets its tools run without asking.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	o := Options{SessionID: id, Prompt: "p", Permission: "acceptEdits", AllowedTools: []string{"Bash(go test *)"}}
+	without, _ := Args(o)
+	o.Server = []string{"/opt/auto pilot", "mcp", `/s/"desk"`}
+	with, _ := Args(o)
+	if slices.Contains(without, "--mcp-config") || strings.Contains(strings.Join(without, " "), "mcp__") {
+		t.Errorf("a session without server is started with %q", without)
+	}
+	i, j := slices.Index(with, "--mcp-config"), slices.Index(with, "--allowedTools")
+	if i < 0 || j < 0 {
+		t.Fatalf("arguments are %q", with)
+	}
+	if want := `{"mcpServers":{"autopilot":{"command":"/opt/auto pilot","args":["mcp","/s/\"desk\""]}}}`; with[i+1] != want {
+		t.Errorf("server is %s, want %s", with[i+1], want)
+	}
+	if want := "Bash(go test *),mcp__autopilot"; with[j+1] != want {
+		t.Errorf("allowed tools are %q, want %q", with[j+1], want)
+	}
+	if len(o.AllowedTools) != 1 {
+		t.Error("the caller's list has changed")
+	}
+	o.NoTools = true
+	if bare, _ := Args(o); slices.Contains(bare, "--mcp-config") {
+		t.Error("a session without tools has a server")
 	}
 }
 

@@ -10,12 +10,16 @@ import (
 // conversation id of a working directory: <path>.jsonl is its own, the folder
 // <path>/subagents holds those of its sub-agents.
 func Transcript(environ []string, dir, id string) string {
-	base := Lookup(environ, "CLAUDE_CONFIG_DIR")
-	if base == "" {
-		base = filepath.Join(Lookup(environ, "HOME"), ".claude")
-	}
 	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(dir, "-")
-	return filepath.Join(base, "projects", slug, id)
+	return filepath.Join(ConfigDir(environ), "projects", slug, id)
+}
+
+// ConfigDir is Claude Code's own folder for the owner of an environment.
+func ConfigDir(environ []string) string {
+	if base := Lookup(environ, "CLAUDE_CONFIG_DIR"); base != "" {
+		return base
+	}
+	return filepath.Join(Lookup(environ, "HOME"), ".claude")
 }
 
 // HasConversation reports whether the CLI can continue the conversation id.

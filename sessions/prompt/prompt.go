@@ -38,6 +38,7 @@ type Objective struct {
 	Iteration   int // from 1
 	MaxSessions int
 	Past        []Past
+	Learned     []string // what earlier work in this repository recommends
 }
 
 // Goal is the prompt of one session of a goal run.
@@ -53,6 +54,7 @@ func Goal(o Objective) string {
 	b.WriteString("\n")
 	writeList(&b, "The goal was said to be reached, but these checks, made from outside, fail. Put them right first:", o.First)
 	writeList(&b, "Proposed next steps (from a look back at the last sessions; check before you rely on them):", o.Steps)
+	writeList(&b, learned, o.Learned)
 	if len(o.Past) > 0 {
 		b.WriteString("What the last sessions reported (their own words; check before you rely on them):\n")
 		for _, p := range o.Past[max(0, len(o.Past)-rememberedSessions):] {
@@ -81,13 +83,17 @@ func Notice(o Objective) string {
 	if o.Answer != "" {
 		b.WriteString("\n\n" + o.answer())
 	}
-	if len(o.First)+len(o.Steps) > 0 {
+	if len(o.First)+len(o.Steps)+len(o.Learned) > 0 {
 		b.WriteString("\n\n")
 	}
 	writeList(&b, "These checks, made from outside, fail. Put them right first:", o.First)
 	writeList(&b, "Proposed next steps (from a look back at the last sessions; check before you rely on them):", o.Steps)
+	writeList(&b, learned, o.Learned)
 	return strings.TrimRight(b.String(), "\n")
 }
+
+// learned is the title of what earlier runs teach.
+const learned = "Past work in this repository suggests (check before you rely on it):"
 
 func writeList(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {

@@ -47,6 +47,9 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 	if !ok || top == "" {
 		return Repo{}, fmt.Errorf("%s: %w", dir, ErrNotRepository)
 	}
+	if strings.Contains(gitDir, "\n") { // which of the lines is which cannot be told
+		return Repo{}, fmt.Errorf("open repository: the path %q has a line end in it", dir)
+	}
 	return Repo{Top: top, GitDir: gitDir}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,5 +136,24 @@ func TestWorktreesHaveTheirOwnGitDir(t *testing.T) {
 	}
 	if w.GitDir == r.GitDir || w.Top == r.Top {
 		t.Errorf("worktree %+v shares a folder with %+v", w, r)
+	}
+}
+
+// TestOpenLineEnd has a path with a line end: its first line must not be taken for
+// the repository.
+func TestOpenLineEnd(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	dir := filepath.Join(base, "new\nline")
+	for _, d := range []string{dir, filepath.Join(base, "new")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("git", "init", "-q", d).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	if r, err := repo.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "has a line end in it") {
+		t.Errorf("got %+v, %v", r, err)
 	}
 }

@@ -56,7 +56,7 @@ func (l *loop) occasion() pursuit.Occasion {
 	if l.Limits.MaxTokens > 0 {
 		at.Left.Tokens = max(0, l.Limits.MaxTokens-l.spent().Tokens)
 	}
-	if rep := l.report(); rep != nil && rep.SaysDone() && l.result.Ending == outcome.Completed {
+	if rep := l.report(); rep != nil && l.file.Tasks == nil && rep.SaysDone() && l.result.Ending == outcome.Completed {
 		at.Claim = rep.Summary
 		if at.Claim == "" {
 			at.Claim = "(without a summary)"
@@ -73,6 +73,7 @@ func (l *loop) timeLeft() time.Duration {
 // the API, and reports whether the run is to end instead.
 func (l *loop) reflect(ctx context.Context, at pursuit.Occasion, why reflector.Trigger) (stopped bool, err error) {
 	o := l.Pursuit
+	o.Check, o.Reflector = l.file.Tasks.With(o.Check), l.file.Tasks.Reflector(o.Reflector)
 	var until time.Time
 	o.Retry = func(err error) bool {
 		later, ok := errors.AsType[*reflector.LaterError](err)
@@ -196,6 +197,7 @@ func (l *loop) objective() prompt.Objective {
 	if g == nil {
 		return o
 	}
+	o.Learned = l.recall(g)
 	o.Goal, o.Criteria, o.First, o.Steps, o.Past = g.Wording(), g.Criteria, g.First, g.Steps, g.Past
 	for _, m := range g.Milestones {
 		if !m.Done {

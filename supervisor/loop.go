@@ -49,6 +49,7 @@ type loop struct {
 	offset     int64              // of the session ledger when the session started
 	used       map[string]bool
 	records    []ledger.Session // that this run has appended
+	recalled   map[string][]string
 	wait       *backoff.ExponentialBackOff
 }
 
@@ -67,7 +68,7 @@ func stopFor(h *killswitch.Hit) *stopping {
 // Run runs the loop to its end and returns how it ended. The error is for what
 // kept the run from being written down; the outcome is valid then as well.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	l := &loop{Options: o, state: checking, started: time.Now(), used: map[string]bool{}, wait: newBackoff(o.Waits)}
+	l := &loop{Options: o, state: checking, started: time.Now(), used: map[string]bool{}, recalled: map[string][]string{}, wait: newBackoff(o.Waits)}
 	l.begin(ctx)
 	if err := l.save(); err != nil {
 		return Outcome{Record: l.file.Record}, err
@@ -191,6 +192,11 @@ func (l *loop) check(ctx context.Context) (event, error) {
 		return hit, nil
 	}
 	l.changeMode()
+	if l.file.Tasks == nil {
+		if l.stop = l.track(ctx); l.stop != nil {
+			return hit, nil
+		}
+	}
 	j := l.look(ctx, l.AgentsFor(""))
 	facts := l.soFar()
 	facts.Verdict, facts.Peers = string(j.Tier), l.snapshot.Peers
@@ -244,7 +250,7 @@ func (l *loop) choose(ctx context.Context) (event, error) {
 	if g := l.file.Pursuit.Current(); g != nil && g.Base == "" && l.Head != nil {
 		g.Base = l.Head(ctx)
 	}
-	l.assignment = l.Source.Next(source.Request{Objective: l.objective(), Now: time.Now()})
+	l.assignment = l.Source.Next(l.request())
 	for _, w := range l.assignment.Warnings {
 		l.Log.Warn("signal not usable", "detail", w)
 	}
@@ -285,6 +291,11 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 		s.Satisfied = func() bool { _, ok := l.find(s.ID, started); return ok }
 	}
 	l.continues(&s)
+	if l.Equip != nil {
+		if err := l.Equip(&s); err != nil {
+			return err
+		}
+	}
 	l.spec = s
 	l.file.Iteration = iteration
 	l.file.Current = &Current{
@@ -322,7 +333,7 @@ func (l *loop) run(ctx context.Context) (event, error) {
 	if res.Swept > 0 {
 		l.Log.Warn("processes that the session left behind were ended", "count", res.Swept)
 	}
-	if res.Ending.Waits() {
+	if res.Ending.Waits() && !l.over(ctx) {
 		return limited, nil
 	}
 	return ended, nil
@@ -370,6 +381,11 @@ func (l *loop) live(p sessions.Progress) {
 
 // judge asks the kill-switches whether the session went well enough to go on.
 func (l *loop) judge(ctx context.Context) (event, error) {
+	if l.stop != nil || ctx.Err() != nil {
+		l.lastLook(ctx)
+	} else if s := l.afterSession(ctx); s != nil {
+		l.stop = s
+	}
 	if l.stop != nil {
 		return hit, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"autopilot/metrics/episode"
 	"autopilot/metrics/ledger"
 	"autopilot/probe"
 	"autopilot/reflector"
@@ -21,6 +22,12 @@ import (
 type Source interface {
 	Name() string
 	Next(source.Request) source.Assignment
+}
+
+// Tracker is a source that can tell by itself how far its work is. What a session
+// claims does not count then.
+type Tracker interface {
+	Track(context.Context) source.Track
 }
 
 // Waits bound the waiting for a limit of the API.
@@ -73,6 +80,14 @@ type Options struct {
 	// Checkpoint takes a copy of the state after each session and at the end; nil
 	// when none is wanted. What keeps it from doing so does not end the run.
 	Checkpoint func(State) error
+	// Equip gives a session what it needs of its own: its tool server and its hooks;
+	// nil for nothing.
+	Equip func(*sessions.Spec) error
+	// Recall says what earlier work recommends for work in words, a line each; nil
+	// for nothing.
+	Recall func(work string) []string
+	// Learn takes what the run teaches, at its end; nil for nobody.
+	Learn func(episode.Episode) error
 	// Reflections takes a line for each reflection; nil when none is wanted.
 	Reflections func(pursuit.Record) error
 	// ModeRequested is the mode that a person wants from now on, or nothing.
@@ -119,6 +134,9 @@ const (
 	CauseWorkDone Cause = ending.CauseDone
 	CausePerson   Cause = ending.CausePerson
 	CauseGivenUp  Cause = ending.CauseGivenUp // a reflection found that going on is of no use
+	CauseNoTasks  Cause = ending.CauseNoTasks // there is nothing to do
+	CauseFailed   Cause = ending.CauseFailed  // every task is over, and some have failed
+	CauseNoGain   Cause = ending.CauseNoGain  // no further task was completed for too long
 	CauseKilled   Cause = ending.CauseKilled  // the supervisor died; written by the next start
 	CauseError    Cause = ending.CauseError   // a record could not be written, or a session not be started
 )
@@ -152,7 +170,7 @@ func exitCode(c Cause) int {
 	switch c {
 	case CauseManual, CausePerson:
 		return ExitPerson
-	case CauseGivenUp:
+	case CauseGivenUp, CauseFailed, CauseNoGain:
 		return ExitFailures
 	case CauseKilled:
 		return ExitKilled

@@ -217,6 +217,7 @@ func (l *loop) finish(context.Context) (event, error) {
 		return written, err
 	}
 	l.file.Finished = true
+	l.learn()
 	t := rec.Termination
 	l.Log.Info("run ended", "act", "termination", "iter", t.Iterations, "status", t.Status, "reason", t.Reason, "guard", t.Guard,
 		"graceful", t.Status == ledger.Completed, "summary", t.Summary, "deliverables", t.Deliverables, "checkpointSaved", t.CheckpointSaved)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/logs"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
 	"autopilot/sessions/launch"
@@ -112,6 +113,9 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 	var res sessions.Result
 	if err := statedir.LoadJSON(sessions.ResultPath(SessionFolder(folder, id)), &res); err != nil || res.ID != id {
 		res = cutOff(folder, s)
+	}
+	if len(res.Report) == 0 { // a question in it must not be lost
+		res.Report = logs.RedactJSON(sessions.LeftReport(sessions.ReportPath(SessionFolder(folder, id))))
 	}
 	by, recordID := recordOwn, string(id)
 	f, found, err := recordOfPlugin(s, res.EndedAt, ledgers)

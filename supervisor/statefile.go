@@ -14,6 +14,7 @@ import (
 	"autopilot/sessions"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
+	"autopilot/supervisor/track"
 )
 
 // StateVersion is the version of the state file's format.
@@ -43,6 +44,7 @@ type State struct {
 	Carried   Carried            `json:"carried"`
 	Last      *Last              `json:"last,omitempty"`       // session that has ended
 	ResumedBy string             `json:"resumed_by,omitempty"` // run that continues this one
+	Tasks     *track.State       `json:"tasks,omitempty"`      // of a source that tracks its work
 }
 
 // Carried is what the runs that a run continues had used up.

@@ -41,6 +41,9 @@ const (
 	CausePerson  = "needs-person"
 	CauseManual  = "manual-fallback"
 	CauseGivenUp = "given-up"
+	CauseNoTasks = "no-tasks"
+	CauseFailed  = "failed-tasks"
+	CauseNoGain  = "no-progress"
 	CauseKilled  = "killed"
 	CauseError   = "error"
 )
@@ -106,6 +109,10 @@ func classify(f Facts) (status, reason, guard string) {
 		return ledger.Interrupted, "killed", ""
 	case CauseGivenUp:
 		return ledger.Stopped, reasonGivenUp, ""
+	case CauseNoTasks:
+		return ledger.Completed, "no_tasks", ""
+	case CauseFailed, CauseNoGain:
+		return ledger.Stopped, strings.ReplaceAll(f.Cause, "-", "_"), ""
 	}
 	return ledger.Stopped, "error", ""
 }
@@ -121,6 +128,8 @@ func askedFor(s pursuit.State) string {
 func summary(f Facts, t ledger.Termination) string {
 	goals := f.Goals.Goals
 	switch {
+	case f.Cause == CauseNoTasks:
+		return "There was nothing to do"
 	case t.Status == ledger.Completed && len(goals) == 0:
 		return "Reached: nothing is left to do"
 	case t.Status == ledger.Completed && len(goals) == 1:

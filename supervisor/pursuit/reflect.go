@@ -221,6 +221,17 @@ func (g *Goal) failing(results []gate.Result) (failed, setAside []string) {
 	return failed, setAside
 }
 
+// Prove takes over what checks say that were made because the goal seems to be
+// reached, and returns those that stand against it, in words. Each time some do is a
+// false stop.
+func (g *Goal) Prove(results []gate.Result) (failed []string) {
+	g.Proof = gate.Deliverables(results)
+	if failed, _ = g.failing(results); len(failed) > 0 {
+		g.falseStop(results)
+	}
+	return failed
+}
+
 // falseStop counts that the goal was said to be reached while checks fail.
 func (g *Goal) falseStop(results []gate.Result) {
 	g.FalseStops++

@@ -132,6 +132,14 @@ func (s *State) Current() *Goal {
 	return nil
 }
 
+// Goal is the first goal, whatever has become of it, or nil when there is none.
+func (s *State) Goal() *Goal {
+	if len(s.Goals) == 0 {
+		return nil
+	}
+	return &s.Goals[0]
+}
+
 // Asked is the first goal that waits for a person, or nil.
 func (s *State) Asked() *Goal {
 	for i := range s.Goals {

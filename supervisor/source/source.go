@@ -33,6 +33,7 @@ type Assignment struct {
 type Request struct {
 	Objective prompt.Objective
 	Now       time.Time
+	Stalled   int // sessions in a row after which no further task was completed
 }
 
 // Goal works towards goals in words, each as it comes in the request.

@@ -44,8 +44,8 @@ fuzz: ## every fuzz target for FUZZTIME
 chaos: ## kill the supervisor 200 times at random moments
 	AUTOPILOT_CHAOS=200 $(GO) test -count=1 -timeout 30m -run Chaos ./cmd/internal/cli
 
-man: build ## write the manual pages into .cache/man
-	bin/autopilot man $(CACHE)/man
+man: ## write the manual pages into .cache/man
+	$(GO) run ./cmd/internal/man $(CACHE)/man
 
 darwin: ## compile for macOS
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/outside"
 	"autopilot/sessions/hook"
 	"autopilot/sessions/standin"
@@ -13,7 +14,7 @@ import (
 // hookCommand is what a session's hooks call.
 func hookCommand(std outside.Stdio) *cobra.Command {
 	c := &cobra.Command{
-		Use: "hook", Short: "Answer a hook of a supervised session", Hidden: true, Args: noArgs,
+		Use: "hook", Short: "Answer a hook of a supervised session", Hidden: true, Args: arg.None,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/outside"
 	"autopilot/sessions/launch"
 )
@@ -39,7 +40,7 @@ result
 
 func demoCommand(std outside.Stdio) *cobra.Command {
 	return &cobra.Command{
-		Use: "demo", Short: "Run the real loop on a scratch repository, with a stand-in for claude", Args: noArgs,
+		Use: "demo", Short: "Run the real loop on a scratch repository, with a stand-in for claude", Args: arg.None,
 		Long: "Make a scratch git repository and run three sessions in it with the real loop, pty, probe and ledgers. In the\nplace of claude stands a script; no account and no network are needed. The third session trips a\nkill-switch. At the end it says where to look at what was written.",
 		RunE: func(c *cobra.Command, _ []string) error { return demo(c.Context(), std) },
 	}

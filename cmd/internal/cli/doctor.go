@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/doctor"
 	"autopilot/cmd/internal/outside"
 )
@@ -12,7 +13,7 @@ import (
 func doctorCommand(std outside.Stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "Check everything a run needs; each line is ok or says how to mend it", Args: noArgs,
+		Use: "doctor", Short: "Check everything a run needs; each line is ok or says how to mend it", Args: arg.None,
 		Long: "Check the claude binary, its version and login, git, the lock, the disk, the ledgers and the limits of this\nmachine. A run whose supervisor was killed is finished first. Exit status 2 when something has to be\nmended before a run.",
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/outside"
 	"autopilot/reflector"
 	"autopilot/reflector/goal"
@@ -54,7 +54,7 @@ func goalCheckCommand(std outside.Stdio) *cobra.Command {
 
 func printAnalysis(std outside.Stdio, a goal.Analysis, asJSON bool) error {
 	if asJSON {
-		return printJSON(std, a)
+		return std.JSON(a)
 	}
 	var b strings.Builder
 	verdict := "concrete"
@@ -80,20 +80,12 @@ func printAnalysis(std outside.Stdio, a goal.Analysis, asJSON bool) error {
 	return std.Say("%s", b.String())
 }
 
-// printJSON prints a value as one indented JSON document.
-func printJSON(std outside.Stdio, v any) error {
-	enc := json.NewEncoder(std.Out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 func reflectCommand(std outside.Stdio) *cobra.Command {
 	var asJSON bool
 	var file, matrix string
 	var ctx reflector.Context
 	c := &cobra.Command{
-		Use: "reflect --assessment FILE", Short: "Print what would follow from an assessment", Args: noArgs,
+		Use: "reflect --assessment FILE", Short: "Print what would follow from an assessment", Args: arg.None,
 		Long: "Apply the decision matrix to an assessment: a JSON object with goalAchieved (YES, NO, PARTIAL), progress\n(GOOD, SLOW, STUCK), percentComplete (0 to 100), loopDetected, recommendation (CONTINUE, STOP, ASK_USER),\nreasoning and nextSteps. --matrix strict leaves out the rules that close holes of the basic ones.",
 	}
 	c.Flags().StringVar(&file, "assessment", "", "read the assessment from `FILE`; - is standard input")
@@ -122,7 +114,7 @@ func reflectCommand(std outside.Stdio) *cobra.Command {
 		}
 		d := reflector.Decide(a, ctx, reflector.Matrix(matrix))
 		if asJSON {
-			return printJSON(std, d)
+			return std.JSON(d)
 		}
 		return std.Say("%s: %s (rule %s)\n%s", d.Action, d.Reason, d.Rule, listed("  - ", append(d.Guidance, d.Options...)))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
@@ -87,7 +88,7 @@ func sessionsCommand(std outside.Stdio) *cobra.Command {
 func listCommand(std outside.Stdio, l listing) *cobra.Command {
 	var asJSON bool
 	var limit int
-	c := &cobra.Command{Use: l.name, Short: l.short, Long: l.long, Args: noArgs}
+	c := &cobra.Command{Use: l.name, Short: l.short, Long: l.long, Args: arg.None}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the records as JSON, one in a line")
 	c.Flags().IntVarP(&limit, "limit", "n", listDefault, "how many of the last records to show; 0 shows all")
 	c.RunE = func(c *cobra.Command, _ []string) error {

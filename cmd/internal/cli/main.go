@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"autopilot/cmd/internal/cli/desk"
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/outside"
 )
@@ -17,7 +18,7 @@ func ExitCodes() [][2]string {
 		{"0", "the run ended as wanted: goal reached, max sessions or hours reached, stopped on request, dry run"},
 		{"1", "internal error, or a record could not be written"},
 		{"2", "usage or configuration"},
-		{"3", "work ended with failures: failed wave, too many errors, spiral, carryover, stall, given up"},
+		{"3", "work ended with failures: failed wave, too many errors, spiral, carryover, stall, given up, failed tasks, no progress"},
 		{"4", "a person is needed: a question, stuck, an ambiguous goal, low confidence, manual fallback"},
 		{"5", "resources: the machine is overloaded"},
 		{"6", "budget spent: tokens or cost"},
@@ -33,7 +34,10 @@ func Main(args []string, std outside.Stdio) int {
 	// by every session.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	std.Args = args
-	root := newRoot(std)
+	if len(args) >= 2 && args[0] == "hook" && desk.Hook(std, args[1], args[2:]) {
+		return 0 // a session waits for it: no time for the tree of commands
+	}
+	root := Root(std)
 	root.SetArgs(args)
 	return outside.Report(std, root.ExecuteContext(context.Background()))
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 )
@@ -10,7 +11,7 @@ import (
 func metricsCommand(std outside.Stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "metrics", Short: "Sum up all runs: goals reached, sessions needed, how right the looks back were", Args: noArgs,
+		Use: "metrics", Short: "Sum up all runs: goals reached, sessions needed, how right the looks back were", Args: arg.None,
 		Long: "Sum up the runs of this repository's ledger: how many goals were reached, in how many sessions, why runs\nended, how often a goal was said to be reached and was not, how right reflections and forecasts were.",
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -24,7 +25,7 @@ func metricsCommand(std outside.Stdio) *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return printJSON(std, all.Metrics())
+			return std.JSON(all.Metrics())
 		}
 		return std.Say("%s", all.Metrics().Text())
 	}

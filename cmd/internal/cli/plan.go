@@ -33,7 +33,7 @@ func planCommand(std outside.Stdio) *cobra.Command {
 func printPlan(ctx context.Context, std outside.Stdio, j job.Job, asJSON bool) error {
 	p := job.MakePlan(ctx, std, j)
 	if asJSON {
-		return printJSON(std, p)
+		return std.JSON(p)
 	}
 	return std.Say("%s", p.Text())
 }

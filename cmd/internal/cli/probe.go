@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
@@ -29,7 +30,7 @@ func probeCommand(std outside.Stdio) *cobra.Command {
 	var asJSON, watch bool
 	var file, agents string
 	c := &cobra.Command{
-		Use: "probe", Short: "Show the machine's resources, its tier and the cap on sub-agents", Args: noArgs,
+		Use: "probe", Short: "Show the machine's resources, its tier and the cap on sub-agents", Args: arg.None,
 		Long: "Measure available memory, swap, other Claude Code sessions and memory pressure, and show the tier, the\nsignal that decided it, and how many sub-agents a session may have at once. --snapshot judges a JSON\nfile instead, with the fields ram_available_gb, swap_used_gb, peers and memory_pressure_pct_free, each\na number or null; - reads standard input.",
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

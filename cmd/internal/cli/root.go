@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"autopilot/cmd/internal/cli/desk"
 	"autopilot/cmd/internal/outside"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ Start:  autopilot plan "GOAL"      what a run would do
 Stop:   autopilot stop             after the current session
         autopilot stop --now       at once (so does Ctrl-C)
 Go on:  autopilot resume, autopilot answer TEXT
-Look:   autopilot status, watch, runs, sessions, metrics, doctor
+Look:   autopilot status, watch, tasks, runs, sessions, metrics, doctor
+Tasks:  autopilot init, enable     keep a session at work until its tasks are done
 
 Exit status:
 `
@@ -34,7 +36,8 @@ func rootLong() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func newRoot(std outside.Stdio) *cobra.Command {
+// Root is the program's command with all others below it.
+func Root(std outside.Stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use: "autopilot", Short: "Supervise Claude Code sessions, unattended", Long: rootLong(),
 		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true,
@@ -60,8 +63,9 @@ func newRoot(std outside.Stdio) *cobra.Command {
 		runCommand(std), planCommand(std), statusCommand(std), watchCommand(std), stopCommand(std), resumeCommand(std), answerCommand(std),
 		setCommand(std), goalCommand(std), reflectCommand(std), metricsCommand(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),
-		versionCommand(std), manCommand(std), hookCommand(std), standinCommand(std),
+		versionCommand(std), hookCommand(std), standinCommand(std),
 	)
+	root.AddCommand(desk.Commands(std)...)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -111,12 +115,4 @@ func flagError(c *cobra.Command, err error) error {
 		return outside.UsageHint("see 'autopilot "+c.Name()+" --help'", "%s", words)
 	}
 	return outside.UsageHint(nearestFlag(c, flag), "unknown flag --%s", flag)
-}
-
-// noArgs refuses arguments by name.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return outside.UsageHint("see 'autopilot "+c.Name()+" --help'", "%s takes no argument, got %q", c.Name(), args[0])
-	}
-	return nil
 }

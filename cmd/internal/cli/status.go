@@ -13,12 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
+	"autopilot/cmd/internal/cli/desk"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/start"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
+	"autopilot/sessions/completion"
 	"autopilot/supervisor"
 	"autopilot/supervisor/ending"
 	"autopilot/supervisor/pursuit"
@@ -43,12 +46,14 @@ type statusView struct {
 	Record     *ledger.Run            `json:"record"`
 	Recovered  []supervisor.Recovered `json:"recovered,omitempty"`
 	Elsewhere  string                 `json:"elsewhere,omitempty"` // a run that keeps its state in another folder
+
+	completion.Status // persistent completion, and the tasks
 }
 
 func statusCommand(std outside.Stdio) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "status", Short: "Show the run in this repository, or how the last one ended", Args: noArgs,
+		Use: "status", Short: "Show the run in this repository or how the last one ended, and how far the tasks are", Args: arg.None,
 		Long: "Show the running run: iteration, session, tokens, cost, or what it waits for. Without one, show how the\nlast run ended. A run whose supervisor was killed is finished first: its processes are ended and its\nmissing records written.",
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -61,10 +66,17 @@ func statusCommand(std outside.Stdio) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		d, err := p.Desk(std, false)
+		if err != nil {
+			return err
+		}
+		if v.Status, err = d.Status(c.Context(), time.Now()); err != nil {
+			return desk.Refusal(err)
+		}
 		if asJSON {
 			return json.NewEncoder(std.Out).Encode(v)
 		}
-		return std.Say("%s", v.text(time.Now()))
+		return std.Say("%s%s", v.text(time.Now()), desk.Text(v.Status))
 	}
 	return c
 }
@@ -230,7 +242,7 @@ func course(points []pursuit.Point) string {
 func stopCommand(std outside.Stdio) *cobra.Command {
 	var now bool
 	c := &cobra.Command{
-		Use: "stop", Short: "Stop the run in this repository after its current session", Args: noArgs,
+		Use: "stop", Short: "Stop the run in this repository after its current session", Args: arg.None,
 		Long: "Ask the run to stop after its current session. With --now the session is ended at once, as by Ctrl-C, and\nthe command waits until the run has written its records and is gone.",
 	}
 	c.Flags().BoolVar(&now, "now", false, "end the current session as well")

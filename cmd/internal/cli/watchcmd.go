@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 )
@@ -22,7 +23,7 @@ const (
 
 func watchCommand(std outside.Stdio) *cobra.Command {
 	c := &cobra.Command{
-		Use: "watch", Short: "Show the run in this repository until it ends", Args: noArgs,
+		Use: "watch", Short: "Show the run in this repository until it ends", Args: arg.None,
 		Long: "Show on a terminal what 'autopilot status' shows, again and again until the run ends; elsewhere print one line\nfor each change. Ctrl-C ends the watching, not the run.",
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -77,7 +77,7 @@ func UserFile(getenv func(string) string) string {
 // LoadFile reads one YAML file of flat keys. A missing file is an empty layer.
 // Errors name the file and the line.
 func LoadFile(name string, inRepo bool) ([]Value, error) {
-	data, err := os.ReadFile(name)
+	data, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -197,4 +197,16 @@ func scalars(n *yaml.Node) ([]string, error) {
 	default:
 		return nil, errors.New("want a plain value or a list of them")
 	}
+}
+
+// readRegular reads a file, and nothing that could make the reader wait for ever.
+func readRegular(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	return os.ReadFile(name)
 }

@@ -58,6 +58,13 @@ type Config struct {
 	VerifyTimeout        time.Duration
 	CheckpointInterval   int // sessions
 	CheckpointDir        string
+
+	TaskSources  []string
+	TaskFiles    []string // with check boxes, relative to the repository
+	TaskList     string   // id of a task list of Claude Code; empty for the project's own
+	NoMCP        bool
+	NoLearning   bool
+	EpisodesKept int
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -98,6 +105,7 @@ const (
 	SourceAuto      = "auto"
 	SourceLifecycle = "lifecycle"
 	SourceGoal      = "goal"
+	SourceTasks     = "tasks"
 )
 
 // BypassPermissions is the permission mode that asks nothing and refuses
@@ -107,7 +115,7 @@ const BypassPermissions = "bypassPermissions"
 // Options returns every option in the order in which help and listings show
 // them.
 func Options() []Option {
-	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), placeOptions())
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), placeOptions())
 }
 
 func limitOptions() []Option {
@@ -161,7 +169,7 @@ func sessionOptions() []Option {
 		text("model", "", "model of the sessions; empty leaves the choice to claude", func(c *Config, v string) { c.Model = v }),
 		perm,
 		list("allowed-tools", nil, "tools that run without asking, in claude's own notation", func(c *Config, v []string) { c.AllowedTools = v }),
-		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
+		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal, SourceTasks}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
 		required(list("lifecycle-steps", []string{"/session {mode}", "/go", "/close"}, "prompts of a lifecycle session, one turn each", func(c *Config, v []string) { c.LifecycleSteps = v })),
 		key,
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,7 +29,7 @@ const (
 // autopilot-peer-abort; other keys of the section belong to other programs.
 func LoadSessionConfig(repo string) ([]Value, error) {
 	for _, name := range []string{"CLAUDE.md", "AGENTS.md"} {
-		data, err := os.ReadFile(filepath.Join(repo, name))
+		data, err := readRegular(filepath.Join(repo, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

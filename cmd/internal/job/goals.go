@@ -18,6 +18,9 @@ import (
 // lifecycleGoal is what the sessions of a repository's own plan work towards.
 const lifecycleGoal = "Carry on with this repository's work as its own plan and signals say."
 
+// tasksGoal is what sessions on tasks work towards.
+const tasksGoal = "Complete every task of this repository."
+
 // readGoals analyses the goals that were given and makes their checks.
 func (j *Job) readGoals(texts []string) error {
 	for _, t := range texts {
@@ -124,6 +127,9 @@ func (j Job) Size() int {
 
 // Pursued are the goals as a run follows them.
 func (j Job) Pursued() []pursuit.Goal {
+	if len(j.Goals) == 0 && j.OnTasks() {
+		return []pursuit.Goal{{Text: tasksGoal, Checks: slices.Concat(j.verify, j.expect), Size: 1}}
+	}
 	if len(j.Goals) == 0 {
 		return []pursuit.Goal{{Text: lifecycleGoal, Checks: j.verify, Size: 1}}
 	}

@@ -64,7 +64,7 @@ func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
 	if len(j.Goals) > 0 {
 		j.Goal = j.Goals[0].Goal
 	}
-	if j.Source, err = j.chooseSource(); err != nil {
+	if j.Source, err = j.chooseSource(ctx, std); err != nil {
 		return j, err
 	}
 	if j.Probe, err = chooseProbe(std, r.Snapshot); err != nil {
@@ -92,11 +92,14 @@ func chooseProbe(std outside.Stdio, file string) (func(context.Context) probe.Sn
 	}, nil
 }
 
-func (j Job) chooseSource() (supervisor.Source, error) {
+func (j Job) chooseSource(ctx context.Context, std outside.Stdio) (supervisor.Source, error) {
 	lifecycle := source.Lifecycle{Repo: j.Repo.Top, Steps: j.Cfg.LifecycleSteps}
+	tasks := j.taskSource(std)
 	switch {
-	case j.Cfg.Source == config.SourceLifecycle && j.Goal != "":
-		return nil, outside.UsageHint("leave out one of the two", "--source lifecycle takes no goal, got %q", j.Goal)
+	case (j.Cfg.Source == config.SourceLifecycle || j.Cfg.Source == config.SourceTasks) && j.Goal != "":
+		return nil, outside.UsageHint("leave out one of the two", "--source %s takes no goal, got %q", j.Cfg.Source, j.Goal)
+	case j.Cfg.Source == config.SourceTasks:
+		return tasks, nil
 	case j.Cfg.Source == config.SourceLifecycle:
 		if len(j.Cfg.LifecycleSteps) == 0 {
 			return nil, outside.Usage("lifecycle-steps is empty: a lifecycle session needs at least one prompt")
@@ -108,10 +111,12 @@ func (j Job) chooseSource() (supervisor.Source, error) {
 		return nil, outside.UsageHint(`autopilot run "make the tests pass"`, "--source goal needs a goal")
 	case source.HasLifecycle(j.Repo.Top):
 		return lifecycle, nil
-	default:
-		return nil, outside.UsageHint(`name a goal (autopilot run "make the tests pass"), or set the repository up for session-orchestrator`,
-			"there is nothing to do in %s: no goal was given and no lifecycle files are there", j.Repo.Top)
 	}
+	if t := tasks.Track(ctx); t.Total > 0 || len(t.Broken) > 0 {
+		return tasks, nil
+	}
+	return nil, outside.UsageHint(`name a goal (autopilot run "make the tests pass"), write down tasks ('autopilot tasks' says where), or set the repository up for session-orchestrator`,
+		"there is nothing to do in %s: no goal was given, and neither tasks nor lifecycle files are there", j.Repo.Top)
 }
 
 // checkPermissions refuses a mode that claude itself would refuse at each start.
@@ -165,7 +170,7 @@ func (j Job) Template(std outside.Stdio, claude string) sessions.Spec {
 		Dir: j.Repo.Top, Repo: j.Repo, Ignore: slices.Concat(j.inside(j.MetricsDir()), j.inside(j.Cfg.CheckpointDir)),
 		Claude: claude, Environ: std.Environ, UseAPIKey: j.Cfg.UseAPIKey, Model: j.Cfg.Model,
 		Permission: j.Cfg.PermissionMode, Tools: j.Cfg.AllowedTools, Extra: j.Extra,
-		HookCommand: launch.Quote(std.Self) + " hook agent-cap",
+		HookCommand: launch.Quote(std.Self) + " hook agent-cap", Variables: taskVariables(),
 		Limits: sessions.Limits{
 			Limits: vitals.Limits{
 				Stall: j.Cfg.StallTimeout, ToolStall: j.Cfg.ToolStallTimeout, Session: j.Cfg.SessionTimeout, ExitGrace: j.Cfg.ExitGrace,

@@ -14,6 +14,8 @@ import (
 	"autopilot/reflector/goal"
 	"autopilot/sessions/launch"
 	"autopilot/sessions/prompt"
+	"autopilot/sessions/task"
+	"autopilot/supervisor"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/source"
 )
@@ -33,6 +35,7 @@ type Plan struct {
 	Claude      string            `json:"claude"`
 	Machine     probe.Snapshot    `json:"machine"`
 	Tier        tier.Judgement    `json:"tier"`
+	Tasks       *task.Count       `json:"tasks,omitempty"`
 	KillSwitch  *killswitch.Hit   `json:"kill_switch"` // what would stop the run before it starts, or null
 	Iterations  []PlannedSession  `json:"iterations"`
 	Settings    []config.Setting  `json:"settings"`
@@ -81,10 +84,20 @@ func MakePlan(ctx context.Context, std outside.Stdio, j Job) Plan {
 	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.Cfg.UseAPIKey})
 	p.Notes = append(p.Notes, notes...)
 	j.planGoals(std, &p)
+	if t, ok := j.Source.(supervisor.Tracker); ok {
+		tr := t.Track(ctx)
+		p.Tasks = &tr.Count
+		for _, f := range tr.Broken {
+			p.Notes = append(p.Notes, fmt.Sprintf("a list of tasks cannot be read: %s: %s", f.Path, f.Why))
+		}
+		if tr.Total == tr.Completed {
+			p.Notes = append(p.Notes, "no task remains: a run would end at once")
+		}
+	}
 	p.Tier = tier.Judge(p.Machine.Signals, j.Cfg.AgentsPerWave)
 	p.KillSwitch = killswitch.CheckBefore(j.Limits(), killswitch.Before{Verdict: string(p.Tier.Tier), Peers: p.Machine.Peers})
-	for i := 1; i <= min(j.Cfg.MaxSessions, plannedAtMost); i++ {
-		s := planSession(j, p, i)
+	for i := 1; i <= min(j.Cfg.MaxSessions, plannedAtMost) && (p.Tasks == nil || p.Tasks.Completed < p.Tasks.Total); i++ {
+		s := planSession(std, j, p, i)
 		p.Iterations = append(p.Iterations, s)
 		if s.Decision != "run" {
 			break
@@ -123,7 +136,7 @@ func (j Job) planGoals(std outside.Stdio, p *Plan) {
 	p.Forecast, p.Expected = &e.Forecast, e.Text()
 }
 
-func planSession(j Job, p Plan, i int) PlannedSession {
+func planSession(std outside.Stdio, j Job, p Plan, i int) PlannedSession {
 	a := j.Source.Next(source.Request{Objective: j.objective(i), Now: time.Now()})
 	cap := tier.Judge(p.Machine.Signals, j.Cfg.AgentsFor(a.Mode))
 	s := PlannedSession{Iteration: i, Projected: i > 1, Assignment: a, Decision: "run", Tier: string(cap.Tier), Cap: cap.Cap, Signal: cap.Signal}
@@ -136,7 +149,7 @@ func planSession(j Job, p Plan, i int) PlannedSession {
 		args, _ := launch.Args(launch.Options{
 			SessionID: "<uuid>", Prompt: a.Steps[0].Prompt, AsArgument: a.Steps[0].AsArgument, SystemPrompt: prompt.System(cap.Cap),
 			Settings: "<session folder>/settings.json", Schema: a.Schema, Model: j.Cfg.Model, Permission: j.Cfg.PermissionMode,
-			AllowedTools: j.Cfg.AllowedTools, MaxBudgetUSD: j.Cfg.MaxCostUSD, Extra: j.Extra,
+			AllowedTools: j.Cfg.AllowedTools, MaxBudgetUSD: j.Cfg.MaxCostUSD, Extra: j.Extra, Server: j.Server(std, "<session folder>/desk"),
 		})
 		s.Arguments = args
 	}
@@ -151,6 +164,9 @@ func (p Plan) Text() string {
 		fmt.Fprintf(&b, "goal        %s\n", p.Goal)
 	}
 	fmt.Fprintf(&b, "mode        %s\n", p.Mode)
+	if p.Tasks != nil {
+		fmt.Fprintf(&b, "tasks       %d of %d complete (%d%%)\n", p.Tasks.Completed, p.Tasks.Total, p.Tasks.Percent)
+	}
 	for _, g := range p.Goals {
 		for _, c := range g.Criteria {
 			fmt.Fprintf(&b, "criterion   %s\n", c.Text)

@@ -2,6 +2,7 @@ package outside
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,14 @@ func System() Stdio {
 
 // Getenv returns the value of a variable, or nothing.
 func (s Stdio) Getenv(name string) string { return launch.Lookup(s.Environ, name) }
+
+// JSON prints a value for a program, indented by two spaces.
+func (s Stdio) JSON(v any) error {
+	enc := json.NewEncoder(s.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
 
 // Say prints text for a person.
 func (s Stdio) Say(format string, args ...any) error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -227,7 +228,7 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	defer live.Close()
 	warnBefore(log, std, j, s)
 	warnRecovered(log, recovered, recoverErr)
-	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, ledgers: ledgers, log: log, live: live})
+	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, project: project, ledgers: ledgers, log: log, live: live})
 	live.Close()
 	if cerr := supervisor.Close(project, id); err == nil {
 		err = cerr
@@ -258,6 +259,7 @@ type wiring struct {
 	setup      runSetup
 	id, folder string
 	branch     string
+	project    statedir.Project
 	ledgers    *ledger.Ledgers
 	log        *slog.Logger
 	live       *screen.Live
@@ -290,6 +292,9 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 			}
 		},
 	}
+	o.Session.Variables = append(slices.Clone(spec.Variables), j.TaskListVariable(std, w.id))
+	o.Equip = equip(std, j, w.project)
+	memory(j, w.project, w.log, &o)
 	return supervisor.Run(ctx, o)
 }
 

@@ -2,6 +2,9 @@
 // something that does the same work without it, measured in the same run: on a
 // shared machine only the ratio means something.
 //
+// With names as arguments (start, iteration, decoder, memory, idle, append, probe,
+// hook, stop) it measures only those.
+//
 // It needs bin/autopilot, which 'make build' makes, and git. It starts only
 // processes of its own and ends them.
 package main
@@ -42,8 +45,25 @@ func run() error {
 	w := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
 	b.out = w
 	fmt.Fprintf(w, "figure\tvalue\tbeside\tvalue\tratio\taim\n")
-	for _, measure := range []func() error{b.startUp, b.iteration, b.decoder, b.memory, b.idle, b.append, b.probe, b.hook} {
-		if err := measure(); err != nil {
+	measures := []struct {
+		name string
+		run  func() error
+	}{
+		{"start", b.startUp},
+		{"iteration", b.iteration},
+		{"decoder", b.decoder},
+		{"memory", b.memory},
+		{"idle", b.idle},
+		{"append", b.append},
+		{"probe", b.probe},
+		{"hook", b.hook},
+		{"stop", b.stopHook},
+	}
+	for _, m := range measures {
+		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], m.name) {
+			continue
+		}
+		if err := m.run(); err != nil {
 			return err
 		}
 		_ = w.Flush()

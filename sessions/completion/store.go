@@ -146,7 +146,11 @@ func (d Desk) locked(path string, fn func() error) error {
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
+	_, err := lock.TryLockContext(ctx, lockRetry)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another process has held %s.lock for %v", path, lockWait)
+	}
+	if err != nil {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	defer func() { _ = lock.Close() }()

@@ -31,6 +31,9 @@ func (p Place) completionDefaults() (completion.Settings, error) {
 	}
 	chosen := slices.ContainsFunc(p.Cfg.Settings, func(s config.Setting) bool { return s.Key == "task-sources" && s.Origin != "default" })
 	for _, name := range settingsFiles() {
+		if p.Bare {
+			break
+		}
 		if err := readBlock(filepath.Join(p.Repo.Top, filepath.FromSlash(name)), &s); err != nil {
 			return s, &outside.Error{Code: outside.ExitUsage, Err: fmt.Errorf("claudeFlow.autopilot in %s: %w", name, err)}
 		}

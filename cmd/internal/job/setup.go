@@ -19,6 +19,7 @@ type Place struct {
 	Repo  repo.Repo
 	Cfg   config.Resolved
 	State string // root of the state folders
+	Bare  bool   // the settings are not read
 	// Layers are the settings as they were given, lowest first.
 	Layers [][]config.Value
 }
@@ -58,6 +59,24 @@ func SetUp(ctx context.Context, std outside.Stdio, flags []config.Value) (Place,
 		return Place{}, &outside.Error{Code: outside.ExitUsage, Err: err, Way: outside.HintOf(err)}
 	}
 	return Place{Repo: r, Cfg: cfg, State: root, Layers: layers}, nil
+}
+
+// SetUpBare finds the repository alone, with every setting at its default: for what
+// has to work also when the settings are broken.
+func SetUpBare(ctx context.Context, std outside.Stdio) (Place, error) {
+	r, err := FindRepo(ctx)
+	if err != nil {
+		return Place{}, err
+	}
+	cfg, err := config.Resolve()
+	if err != nil {
+		return Place{}, err
+	}
+	root, err := statedir.Root(std.Getenv, runtime.GOOS)
+	if err != nil {
+		return Place{}, &outside.Error{Code: outside.ExitUsage, Err: err, Way: outside.HintOf(err)}
+	}
+	return Place{Repo: r, Cfg: cfg, State: root, Bare: true}, nil
 }
 
 // Resolve reads all layers. Every problem of every layer is reported at once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ type deskCommand struct {
 	use, short, long string
 	writes           bool // makes the state folder of a project that has none
 	known            bool // a session that is named must be enabled
+	always           bool // works also when the settings are broken
 	flags            func(c *cobra.Command)
 	run              func(ctx context.Context, d completion.Desk, asJSON bool) error
 }
@@ -41,7 +43,7 @@ func (k deskCommand) command(std outside.Stdio) *cobra.Command {
 		k.flags(c)
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		d, err := openDesk(c.Context(), std, k.writes, session)
+		d, err := openDesk(c.Context(), std, opening{create: k.writes, session: session, always: k.always})
 		if err != nil {
 			return err
 		}
@@ -55,22 +57,37 @@ func (k deskCommand) command(std outside.Stdio) *cobra.Command {
 	return c
 }
 
+// opening says which desk is wanted.
+type opening struct {
+	create  bool   // makes the state folder of a project that has none
+	session string // empty for the one that the environment names, if any
+	always  bool   // settings that are broken are left out
+}
+
 // openDesk is the desk of the project that the command was started in.
-func openDesk(ctx context.Context, std outside.Stdio, create bool, session string) (completion.Desk, error) {
-	if folder := std.Getenv(launch.DeskVar); folder != "" && session == "" {
-		if create {
+func openDesk(ctx context.Context, std outside.Stdio, o opening) (completion.Desk, error) {
+	if folder := std.Getenv(launch.DeskVar); folder != "" && o.session == "" {
+		if o.create {
 			return completion.Desk{}, outside.UsageHint("leave it to the supervisor; a person can do it from another shell",
 				"this session is run by autopilot, which decides by itself when it may stop")
 		}
 		return completion.OpenDesk(folder)
 	}
 	p, err := job.SetUp(ctx, std, nil)
-	if err != nil {
-		return completion.Desk{}, err
+	var d completion.Desk
+	if err == nil {
+		d, err = p.Desk(std, o.create)
 	}
-	d, err := p.Desk(std, create)
-	if session != "" {
-		d.Session = session
+	if err != nil && o.always {
+		bare, failed := job.SetUpBare(ctx, std)
+		if failed != nil {
+			return d, failed
+		}
+		warn(std, "the settings are left out: "+err.Error())
+		d, err = bare.Desk(std, o.create)
+	}
+	if o.session != "" {
+		d.Session = o.session
 	}
 	return d, err
 }
@@ -104,7 +121,11 @@ func Refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &outside.Error{Code: outside.ExitUsage, Err: err, Way: outside.HintOf(err)}
+	code := outside.ExitUsage
+	if _, io := errors.AsType[*fs.PathError](err); io {
+		code = 1 // a record could not be read or written
+	}
+	return &outside.Error{Code: code, Err: err, Way: outside.HintOf(err)}
 }
 
 // Commands are all commands of persistent completion.
@@ -142,7 +163,7 @@ func enableCommand(std outside.Stdio) *cobra.Command {
 
 func disableCommand(std outside.Stdio) *cobra.Command {
 	return deskCommand{
-		use: "disable", short: "Let the Claude Code session stop when it wants to", writes: true, known: true,
+		use: "disable", short: "Let the Claude Code session stop when it wants to", writes: true, known: true, always: true,
 		long: "End persistent completion: inside a session for that one, elsewhere for every session of this repository.\nIt may stop from now on; what is counted stays visible in 'status'.",
 		run: func(ctx context.Context, d completion.Desk, asJSON bool) error {
 			s, err := d.Disable(ctx, time.Now())

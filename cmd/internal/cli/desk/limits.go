@@ -68,7 +68,7 @@ func (l *LimitFlags) Change(c *cobra.Command) (ch completion.Change, changed boo
 
 // Configure changes the limits of this repository and says so.
 func Configure(ctx context.Context, std outside.Stdio, ch completion.Change, asJSON bool) error {
-	d, err := openDesk(ctx, std, true, "")
+	d, err := openDesk(ctx, std, opening{create: true})
 	if err != nil {
 		return err
 	}

@@ -37,5 +37,5 @@ func mcpDesk(ctx context.Context, std outside.Stdio, args []string) (completion.
 	if len(args) == 1 {
 		return completion.OpenDesk(args[0])
 	}
-	return openDesk(ctx, std, true, "")
+	return openDesk(ctx, std, opening{create: true})
 }

@@ -242,6 +242,30 @@ func checkRecoveredRun(t *testing.T, w *world, ending outcome.Ending) {
 	}
 }
 
+// TestRecoverQuestionLeftByTools has a session leave a question through its tools before its
+// supervisor is killed.
+func TestRecoverQuestionLeftByTools(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := crashed(t, func(w *world, s sessions.Spec) {
+			path := sessions.ReportPath(s.Folder)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				w.t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(`{"summary":"half of it","needs_person":"which colour?"}`), 0o600); err != nil {
+				w.t.Fatal(err)
+			}
+		})
+		w.recover()
+		if r := w.sessionRecords()[1]; r.Summary != "half of it" {
+			t.Errorf("the session's record has the summary %q", r.Summary)
+		}
+		if r := w.record(); r.Termination == nil || r.Termination.Question != "which colour?" || !r.Termination.AwaitingUserInput {
+			t.Errorf("the run ends with %+v", r.Termination)
+		}
+	})
+}
+
 // TestRecoverBeforeAnySession is a supervisor that died early.
 func TestRecoverBeforeAnySession(t *testing.T) {
 	t.Parallel()

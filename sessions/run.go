@@ -84,14 +84,7 @@ func (s *session) keep(path string) error {
 	if err != nil {
 		return fmt.Errorf("record session: %w", err)
 	}
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
-		return statedir.Full(s.Folder, fmt.Errorf("record session: %w", err))
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("record session: %w", err)
-	}
-	return nil
+	return statedir.Swap(path, data)
 }
 
 // finished returns the result of a session that was run before.

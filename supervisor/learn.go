@@ -71,18 +71,32 @@ func (l *loop) goalEpisodes() []episode.Episode {
 		} else {
 			e.Status, e.Critique = string(l.stop.cause), track.Critique(fmt.Sprintf("Stopped at %.0f%%", g.Series.Percent), l.stop.detail, goalLeft(g))
 		}
-		for _, s := range g.Sessions {
-			st := episode.Step{At: time.Now(), Iteration: s.Iteration, CostUSD: s.CostUSD, Progress: g.Series.Percent / 100}
-			if !s.Worked {
-				st.Signals = append(st.Signals, "error")
-			} else if !s.Effect() {
-				st.Signals = append(st.Signals, "no-progress")
-			}
-			e.Steps = append(e.Steps, st)
-		}
+		e.Steps = stepsOf(g)
 		list = append(list, e)
 	}
 	return list
+}
+
+// stepsOf are the last sessions of a goal, each with the progress that was known after
+// it: what the looks back found. When they were is not known.
+func stepsOf(g pursuit.Goal) []episode.Step {
+	var steps []episode.Step
+	before := g.Totals.Sessions - len(g.Sessions)
+	for i, s := range g.Sessions {
+		st := episode.Step{Iteration: s.Iteration, CostUSD: s.CostUSD}
+		for _, p := range g.Points {
+			if p.Sessions <= before+i+1 {
+				st.Progress = p.Percent / 100
+			}
+		}
+		if !s.Worked {
+			st.Signals = append(st.Signals, "error")
+		} else if !s.Effect() {
+			st.Signals = append(st.Signals, "no-progress")
+		}
+		steps = append(steps, st)
+	}
+	return steps
 }
 
 // goalLeft is what a goal that was not reached still lacks.

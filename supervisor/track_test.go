@@ -406,6 +406,25 @@ func TestGoalEpisodes(t *testing.T) {
 	})
 }
 
+// TestGoalSteps has the progress of each session be what the looks back had found by
+// then, and none before the first.
+func TestGoalSteps(t *testing.T) {
+	t.Parallel()
+	g := pursuit.Goal{
+		Totals:   reflector.Totals{Sessions: 5},
+		Sessions: []reflector.Session{{Iteration: 2, Worked: true, Files: 1}, {Iteration: 3, Worked: true}, {Iteration: 4}, {Iteration: 5, Worked: true, Files: 1, CostUSD: 0.5}},
+		Points:   []pursuit.Point{{Sessions: 3, Percent: 30}, {Sessions: 5, Percent: 70}},
+	}
+	var got []string
+	for _, s := range stepsOf(g) {
+		got = append(got, fmt.Sprintf("%d %.1f %v %v %t", s.Iteration, s.Progress, s.Signals, s.CostUSD, s.At.IsZero()))
+	}
+	want := []string{"2 0.0 [] 0 true", "3 0.3 [no-progress] 0 true", "4 0.3 [error] 0 true", "5 0.7 [] 0.5 true"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestLearningIsNoReasonToFail has the episode not be kept.
 func TestLearningIsNoReasonToFail(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ type Episode struct {
 
 // Step is one iteration of an episode.
 type Step struct {
-	At        time.Time `json:"ts"`
+	At        time.Time `json:"ts,omitzero"`
 	Iteration int       `json:"iteration"`
 	Completed int       `json:"completed"`
 	Total     int       `json:"total"`

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"autopilot/metrics/internal/smalldisk"
 
 	"autopilot/metrics/journal"
 )
@@ -18,13 +19,9 @@ func runSystemHelper(name string, args []string) error {
 	if name != "full" {
 		return fmt.Errorf("no helper %q", name)
 	}
-	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("no mounts here: %w", err)
+	if err := smalldisk.Mount(args[0], "128k"); err != nil {
+		return err
 	}
-	if err := syscall.Mount("none", args[0], "tmpfs", 0, "size=128k"); err != nil {
-		return fmt.Errorf("no mounts here: %w", err)
-	}
-	fmt.Println("mounted")
 	s := small(filepath.Join(args[0], "e"), 0)
 	stored := 0
 	var err error
@@ -55,25 +52,5 @@ func runSystemHelper(name string, args []string) error {
 
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	var out []byte
-	var err error
-	for _, flags := range []uintptr{syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, syscall.CLONE_NEWNS} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], t.TempDir())
-		cmd.Env = append(os.Environ(), helperEnv+"=full")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
-		if flags&syscall.CLONE_NEWUSER != 0 {
-			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-		}
-		out, err = cmd.CombinedOutput()
-		if strings.HasPrefix(string(out), "mounted") {
-			break
-		}
-	}
-	if !strings.HasPrefix(string(out), "mounted") {
-		t.Skipf("cannot mount a small file system here: %v: %s", err, out)
-	}
-	if err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	smalldisk.Run(t, helperEnv+"=full")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"autopilot/metrics/statedir"
 	"autopilot/sessions/task"
 )
 
@@ -127,7 +128,7 @@ func (d Desk) claim(s State, now time.Time) (State, error) {
 
 // take is claim by who has seen that a session is waited for. It may have come since.
 func (d Desk) take(s State, now time.Time) (State, error) {
-	err := d.locked(d.path(""), func() error {
+	err := statedir.Exclusive(d.path(""), func() error {
 		p, _, err := d.load("")
 		if err != nil || !p.waits(now) {
 			return err

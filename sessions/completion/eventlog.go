@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"autopilot/metrics/statedir"
 )
 
 const (
@@ -84,7 +86,7 @@ func (d Desk) withLog(file string, create bool, fn func(root *os.Root, name stri
 		return err
 	}
 	defer root.Close()
-	return d.locked(filepath.Join(d.Folder, usualLog), func() error { return fn(root, name) })
+	return statedir.Exclusive(filepath.Join(d.Folder, usualLog), func() error { return fn(root, name) })
 }
 
 // tryLog refuses a place for the log that cannot be used, before anything is changed.

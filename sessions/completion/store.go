@@ -1,7 +1,6 @@
 package completion
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,15 +13,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"autopilot/metrics/statedir"
 	"autopilot/sessions/task"
 )
 
 const (
-	lockWait     = 2 * time.Second
-	lockRetry    = 200 * time.Microsecond // a holder is done in less, and many may wait
-	stateLimit   = 1 << 20                // bytes of a state file; a real one has some thousand
+	stateLimit   = 1 << 20 // bytes of a state file; a real one has some thousand
 	sessionRunes = 128
 	projectFile  = "project" // the state without session
 )
@@ -128,7 +124,7 @@ func (s Settings) Check() error {
 // change changes the state of a session under its lock. The function says whether
 // there is something to write.
 func (d Desk) change(id string, fn func(s *State, found bool) (write bool, err error)) error {
-	return d.locked(d.path(id), func() error {
+	return statedir.Exclusive(d.path(id), func() error {
 		s, found, err := d.load(id)
 		if err != nil {
 			return err
@@ -138,23 +134,6 @@ func (d Desk) change(id string, fn func(s *State, found bool) (write bool, err e
 		}
 		return replace(d.path(id), s)
 	})
-}
-
-// locked runs fn while it holds the lock beside path, which is a file of its own
-// because the other one is replaced. The folder must exist.
-func (d Desk) locked(path string, fn func() error) error {
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	_, err := lock.TryLockContext(ctx, lockRetry)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("another process has held %s.lock for %v", path, lockWait)
-	}
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", path, err)
-	}
-	defer func() { _ = lock.Close() }()
-	return fn()
 }
 
 // replace writes a state in place of another. It is not synced: an agent waits for
@@ -176,14 +155,7 @@ func replaceJSON(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode state: %w", err)
 	}
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
-		return fmt.Errorf("write state: %w", err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("write state: %w", err)
-	}
-	return nil
+	return statedir.Swap(path, data)
 }
 
 // enabled are those of the states that are enabled and have time left.

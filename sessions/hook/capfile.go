@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +8,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/gofrs/flock"
+	"autopilot/metrics/statedir"
 )
-
-const lockWait = 2 * time.Second
 
 // CapState is the content of a session's cap file.
 type CapState struct {
@@ -134,40 +131,23 @@ func (f CapFile) Reserve(toolUseID string, now time.Time) (s CapState, ok bool, 
 	return s, ok && err == nil, err
 }
 
-// update changes the file under its lock. The lock is a file of its own,
-// because the file itself is replaced.
+// update changes the file under its lock.
 func (f CapFile) update(create bool, change func(*CapState) bool) error {
-	lock := flock.New(string(f)+".lock", flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	if _, err := lock.TryLockContext(ctx, time.Millisecond); err != nil {
-		return fmt.Errorf("lock agent cap %s: %w", f, err)
-	}
-	defer func() { _ = lock.Close() }()
-	s, err := f.Load()
-	if err != nil && !(create && errors.Is(err, fs.ErrNotExist)) {
-		return err
-	}
-	if s.Active == nil {
-		s.Active = map[string]time.Time{}
-	}
-	if !change(&s) {
-		return nil
-	}
-	return f.replace(s)
-}
-
-func (f CapFile) replace(s CapState) error {
-	data, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("encode agent cap: %w", err)
-	}
-	tmp := string(f) + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
-		return fmt.Errorf("write agent cap: %w", err)
-	}
-	if err := os.Rename(tmp, string(f)); err != nil {
-		return fmt.Errorf("write agent cap: %w", err)
-	}
-	return nil
+	return statedir.Exclusive(string(f), func() error {
+		s, err := f.Load()
+		if err != nil && !(create && errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+		if s.Active == nil {
+			s.Active = map[string]time.Time{}
+		}
+		if !change(&s) {
+			return nil
+		}
+		data, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("encode agent cap: %w", err)
+		}
+		return statedir.Swap(string(f), data)
+	})
 }

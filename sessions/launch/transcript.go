@@ -3,15 +3,32 @@ package launch
 import (
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 )
 
 // Transcript is the path without extension under which the CLI keeps the
 // conversation id of a working directory: <path>.jsonl is its own, the folder
 // <path>/subagents holds those of its sub-agents.
 func Transcript(environ []string, dir, id string) string {
-	slug := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(dir, "-")
-	return filepath.Join(ConfigDir(environ), "projects", slug, id)
+	return filepath.Join(ConfigDir(environ), "projects", FileName(dir, ""), id)
+}
+
+// FileName is how Claude Code makes a file name out of a text: what is no ASCII letter
+// or digit and not among those kept becomes '-', and two of them where UTF-16 needs
+// two units.
+func FileName(s, kept string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(kept, r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			b.WriteString("--")
+		default:
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
 }
 
 // ConfigDir is Claude Code's own folder for the owner of an environment.

@@ -41,6 +41,12 @@ func statusText(s completion.Status) string {
 	if more := s.Tasks.Total - s.Tasks.Completed - len(s.Remaining); more > 0 && len(s.Remaining) > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
+	for _, f := range s.Broken {
+		fmt.Fprintf(&b, "Cannot be read: %s: %s.\n", oneLine(f.Path), oneLine(f.Why))
+	}
+	if s.Warning != "" {
+		fmt.Fprintf(&b, "Warning: %s.\n", oneLine(s.Warning))
+	}
 	if len(s.Others) > 0 {
 		fmt.Fprintf(&b, "Other sessions of the project: %s.\n", list(s.Others))
 	}

@@ -17,6 +17,7 @@ func TestStatusText(t *testing.T) {
 	t.Parallel()
 	full := someStatus()
 	full.Others = []string{"s2", "s3"}
+	full.Broken, full.Warning = []task.Fault{{Path: "list.json", Why: "cut\noff"}}, "disk full"
 	full.Stalled = 4
 	full.Remaining, _ = firstTasks(full.Remaining)
 	for _, tt := range []struct {
@@ -33,6 +34,8 @@ func TestStatusText(t *testing.T) {
 			"- test it (pending, team-tasks)",
 			"- ship it (in_progress, swarm-tasks, blocked, its owner is gone)",
 			"- and 3 more",
+			"Cannot be read: list.json: cut off.",
+			"Warning: disk full.",
 			"Other sessions of the project: s2, s3.",
 		}},
 		{"waiting", completion.Status{Enabled: true, Waiting: true, MaxIterations: 50, TimeoutMinutes: 240, Tasks: task.Count{Percent: 100}, TaskSources: []string{"markdown"}}, []string{

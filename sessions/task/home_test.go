@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"autopilot/sessions/launch"
 )
 
 // Sessions as Claude Code names them.
@@ -48,7 +50,7 @@ func (h *home) config(name, content string) {
 // transcript makes id a session of the repository that was last active then.
 func (h *home) transcript(id string, last time.Time) {
 	h.tb.Helper()
-	name := filepath.Join("projects", dashed(h.place.Repo, ""), id+".jsonl")
+	name := filepath.Join("projects", launch.FileName(h.place.Repo, ""), id+".jsonl")
 	h.config(name, "{}\n")
 	if err := os.Chtimes(filepath.Join(h.place.Config, name), last, last); err != nil {
 		h.tb.Fatal(err)

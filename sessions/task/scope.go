@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"autopilot/sessions/launch"
 	"autopilot/sessions/task/internal/record"
 )
 
@@ -108,7 +109,7 @@ func (s *scope) folders() (map[string]bool, error) {
 func (s *scope) slugs() []string {
 	var out []string
 	for _, dir := range s.tops() {
-		out = append(out, dashed(dir, ""))
+		out = append(out, launch.FileName(dir, ""))
 	}
 	return slices.Compact(out)
 }
@@ -216,21 +217,4 @@ func (s *scope) whyEmpty(empty []string) string {
 }
 
 // listName is the folder of the list that is called so.
-func listName(list string) string { return dashed(list, "_-") }
-
-// dashed is how Claude Code makes a file name: what is no ASCII letter or digit and
-// not kept becomes '-', and two of them where UTF-16 needs two units.
-func dashed(s, kept string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(kept, r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			b.WriteString("--")
-		default:
-			b.WriteByte('-')
-		}
-	}
-	return b.String()
-}
+func listName(list string) string { return launch.FileName(list, "_-") }

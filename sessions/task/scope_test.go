@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"autopilot/sessions/launch"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -24,7 +26,7 @@ func TestScope(t *testing.T) {
 		h.transcript(sessionA, day)
 		h.transcript(sessionB, day.Add(time.Hour))
 		h.config("projects/-else/"+sessionC+".jsonl", "{}")
-		h.config("projects/"+dashed(h.place.Repo, "")+"/loose.jsonl/x", "no transcript")
+		h.config("projects/"+launch.FileName(h.place.Repo, "")+"/loose.jsonl/x", "no transcript")
 		for list, subject := range map[string]string{
 			sessionA: "of A", sessionB: "of B", sessionC: "of another project", "my-list---x_1": "shared",
 			"led": "of a team that A leads", "led-C": "of a team that C leads", "beside": "of a team in the repository",
@@ -202,7 +204,7 @@ func TestTeamFileIsNoLink(t *testing.T) {
 	}
 }
 
-func TestDashed(t *testing.T) {
+func TestListName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"my list/..x_1": "my-list---x_1", "": "", "é": "-", "😀": "--", "A-z_0": "A-z_0",
@@ -210,9 +212,6 @@ func TestDashed(t *testing.T) {
 		if got := listName(in); got != want {
 			t.Errorf("list %q: got %q, want %q", in, got, want)
 		}
-	}
-	if got, want := dashed("/home/me/my_app.go", ""), "-home-me-my-app-go"; got != want {
-		t.Errorf("slug: got %q, want %q", got, want)
 	}
 }
 

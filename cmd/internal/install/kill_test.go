@@ -43,11 +43,7 @@ func TestKilledInit(t *testing.T) {
 					p.apply(c)
 					return p
 				}
-				whole := person(t, kind)
-				whole.init()
-				after := readTree(t, whole.Repo)
-				whole.uninstall()
-				before := readTree(t, whole.Repo)
+				after, before := whole(t, kind)
 
 				p := killed()
 				p.init()
@@ -87,11 +83,7 @@ func TestKilledUninstall(t *testing.T) {
 					}
 					return p
 				}
-				whole := person(t, kind)
-				whole.init()
-				after := readTree(t, whole.Repo)
-				whole.uninstall()
-				before := readTree(t, whole.Repo)
+				after, before := whole(t, kind)
 
 				p := killed()
 				if c := p.planUninstall(); c.Empty() {
@@ -108,4 +100,14 @@ func TestKilledUninstall(t *testing.T) {
 			})
 		}
 	}
+}
+
+// whole is the repository after an init that nothing cut off, and after its uninstall.
+func whole(t *testing.T, kind string) (after, before tree) {
+	t.Helper()
+	p := person(t, kind)
+	p.init()
+	after = readTree(t, p.Repo)
+	p.uninstall()
+	return after, readTree(t, p.Repo)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"autopilot/sessions/prompt"
+
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -172,4 +174,4 @@ func words(list []any) string {
 }
 
 // quote makes foreign text safe to repeat: short and on one line.
-func quote(s string) string { return fmt.Sprintf("%q", cut(s, 40)) }
+func quote(s string) string { return fmt.Sprintf("%q", prompt.Cut(s, 40)) }

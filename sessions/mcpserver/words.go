@@ -11,6 +11,7 @@ import (
 
 	"autopilot/metrics/episode"
 	"autopilot/sessions/completion"
+	"autopilot/sessions/prompt"
 	"autopilot/sessions/task"
 )
 
@@ -172,12 +173,4 @@ func list(names []string) string {
 }
 
 // oneLine keeps foreign text from breaking out of its line.
-func oneLine(s string) string { return cut(strings.Join(strings.Fields(s), " "), subjectLength) }
-
-// cut shortens a text to n characters, the last of which then is an ellipsis.
-func cut(s string, n int) string {
-	if r := []rune(s[:min(len(s), 4*n+4)]); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
+func oneLine(s string) string { return prompt.Cut(strings.Join(strings.Fields(s), " "), subjectLength) }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -99,22 +98,4 @@ func TestOtherTexts(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
-}
-
-func FuzzCut(f *testing.F) {
-	for _, s := range []string{"", "short", strings.Repeat("ä", 300), strings.Repeat("🂡", 201), strings.Repeat("x", 199) + "\xff\xff\xff"} {
-		f.Add(s, 200)
-	}
-	f.Fuzz(func(t *testing.T, s string, n int) {
-		if n < 1 || n > 1000 {
-			t.Skip()
-		}
-		got := cut(s, n)
-		if utf8.RuneCountInString(got) > n {
-			t.Fatalf("cut(%q, %d) = %q", s, n, got)
-		}
-		if utf8.ValidString(s) && (!utf8.ValidString(got) || utf8.RuneCountInString(s) <= n && got != s) {
-			t.Fatalf("cut(%q, %d) = %q", s, n, got)
-		}
-	})
 }

@@ -69,8 +69,13 @@ func items(list []string) []string {
 // an ellipsis.
 func Cut(s string, n int) string {
 	n = max(n, 1)
-	if utf8.RuneCountInString(s) <= n {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
 	}
-	return string([]rune(s)[:n-1]) + "…"
+	for i := range s {
+		if n--; n == 0 {
+			return string([]rune(s[:i])) + "…" // what is not UTF-8 comes as U+FFFD
+		}
+	}
+	return s
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"autopilot/sessions/prompt"
 	"autopilot/sessions/task/internal/record"
 )
 
@@ -49,7 +50,7 @@ func askIssues(ctx context.Context, p Place, fields string) ([]byte, error) {
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		said += ": " + string(e.Stderr)
 	}
-	return nil, errors.New(shorten(oneLine(said), longestSubject))
+	return nil, errors.New(prompt.Cut(oneLine(said), longestSubject))
 }
 
 // parseIssues reads what gh prints: an array of issues.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"autopilot/sessions/prompt"
 	"autopilot/sessions/task/internal/record"
 )
 
@@ -108,7 +109,7 @@ func tagged(data []byte, tag string) (array json.RawMessage, used string, err er
 		if len(tags) == 0 {
 			return json.RawMessage("[]"), "", nil
 		}
-		return nil, "", fmt.Errorf("has no tag %q; it has %s", tag, shorten(oneLine(strings.Join(tags, ", ")), longestWord))
+		return nil, "", fmt.Errorf("has no tag %q; it has %s", tag, prompt.Cut(oneLine(strings.Join(tags, ", ")), longestWord))
 	}
 	var inner map[string]json.RawMessage
 	if err := json.Unmarshal(body, &inner); err != nil {

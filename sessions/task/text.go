@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"autopilot/sessions/prompt"
 	"autopilot/sessions/task/internal/record"
 )
 
@@ -58,20 +59,7 @@ func turns(r rune) bool {
 }
 
 // word is one line of bounded length.
-func word(s string) string { return shorten(oneLine(s), longestWord) }
-
-// shorten cuts text to at most n runes, the last of which then is an ellipsis.
-func shorten(s string, n int) string {
-	if len(s) <= n || utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n--; n == 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
+func word(s string) string { return prompt.Cut(oneLine(s), longestWord) }
 
 // named gives a task its id and its subject: the first text that is not blank, else
 // the id.
@@ -80,7 +68,7 @@ func named(t Task, id string, texts ...record.Text) Task {
 	t.Subject = t.ID
 	for _, raw := range texts {
 		if s := oneLine(raw.String()); s != "" {
-			t.Subject = shorten(s, longestSubject)
+			t.Subject = prompt.Cut(s, longestSubject)
 			break
 		}
 	}
@@ -90,7 +78,7 @@ func named(t Task, id string, texts ...record.Text) Task {
 // titled is named for what is written in Markdown.
 func titled(t Task, id, title string) Task {
 	t.ID = word(id)
-	t.Subject = cmp.Or(shorten(oneLine(title), longestSubject), t.ID)
+	t.Subject = cmp.Or(prompt.Cut(oneLine(title), longestSubject), t.ID)
 	return t
 }
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"autopilot/metrics/internal/smalldisk"
+	"autopilot/metrics/smalldisk"
 
 	"autopilot/metrics/journal"
 )

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"autopilot/metrics/internal/smalldisk"
+	"autopilot/metrics/smalldisk"
 )
 
 // runSystemHelper runs inside a mount namespace of its own.

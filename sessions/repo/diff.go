@@ -88,7 +88,7 @@ func (r Repo) ask(ctx context.Context, each func(string), name string, args ...s
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &pieces{each: each}, &stderr
+	cmd.Stdout, cmd.Stderr = &Pieces{Each: each}, &stderr
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -99,13 +99,15 @@ func (r Repo) ask(ctx context.Context, each func(string), name string, args ...s
 	return nil
 }
 
-// pieces divides what is written to it at zero bytes.
-type pieces struct {
-	each func(string)
+// Pieces divides what is written to it at zero bytes, as git does its answers with -z.
+// What has none behind it is not handed over.
+type Pieces struct {
+	Each func(string)
 	rest []byte
 }
 
-func (p *pieces) Write(data []byte) (int, error) {
+// Write never fails.
+func (p *Pieces) Write(data []byte) (int, error) {
 	n := len(data)
 	for {
 		piece, rest, ok := bytes.Cut(data, []byte{0})
@@ -113,10 +115,13 @@ func (p *pieces) Write(data []byte) (int, error) {
 		if !ok {
 			return n, nil
 		}
-		p.each(string(p.rest))
+		p.Each(string(p.rest))
 		p.rest, data = p.rest[:0], rest
 	}
 }
+
+// Rest is what has no zero byte behind it so far.
+func (p *Pieces) Rest() string { return string(p.rest) }
 
 // entry is one changed file.
 type entry struct {

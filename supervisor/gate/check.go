@@ -48,7 +48,7 @@ func (c Check) Name() string {
 // oneLine makes a line of at most n runes. Secrets are looked for before it is cut,
 // because half a secret does not look like one.
 func oneLine(s string, n int) string {
-	return prompt.Cut(logs.Redact(strings.Join(strings.Fields(plain(s)), " ")), n)
+	return prompt.Cut(logs.Redact(strings.Join(strings.Fields(Plain(s)), " ")), n)
 }
 
 // ParseCommand makes a check of a shell command, which may have several lines. It

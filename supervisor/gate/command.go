@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -51,7 +52,7 @@ type ending struct {
 func (r Runner) command(ctx context.Context, c Check) Result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	res := Result{Check: c}
+	res := Result{Check: c, Exit: -1}
 	begun := time.Now()
 	env, marker := r.environ()
 	p, err := r.start(c.Command, env)
@@ -78,6 +79,9 @@ func (r Runner) command(ctx context.Context, c Check) Result {
 	var last string
 	res.Output, last = shown(p.out.text())
 	res.OK, res.Took, res.TimedOut = e.holds(), e.took, e.stop == overtime
+	if e.stop == byItself && e.gone && e.sig == 0 {
+		res.Exit = e.code
+	}
 	res.Detail = oneLine(e.words(last), maxDetail)
 	return res
 }
@@ -150,6 +154,7 @@ type process struct {
 	cmd  *exec.Cmd
 	pipe *os.File
 	out  *ring
+	tee  io.Writer // may be nil
 	wg   sync.WaitGroup
 	done chan struct{} // closed when it has exited
 	read chan struct{} // closed when nothing more is read from the pipe
@@ -181,7 +186,7 @@ func (r Runner) start(command string, env []string) (*process, error) {
 		return nil, err
 	}
 	p := &process{
-		pid: cmd.Process.Pid, cmd: cmd, pipe: pipe, out: newRing(keptBytes),
+		pid: cmd.Process.Pid, cmd: cmd, pipe: pipe, out: newRing(keptBytes), tee: r.Tee,
 		done: make(chan struct{}), read: make(chan struct{}),
 	}
 	p.wg.Go(func() {
@@ -198,6 +203,9 @@ func (p *process) copy() {
 	for {
 		n, err := p.pipe.Read(buf)
 		_, _ = p.out.Write(buf[:n])
+		if p.tee != nil && n > 0 {
+			_, _ = p.tee.Write(buf[:n])
+		}
 		if err != nil {
 			return
 		}

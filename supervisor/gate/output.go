@@ -66,10 +66,10 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[0-~])`)
 })
 
-// plain returns a text as valid UTF-8 without escape sequences, control characters
+// Plain returns a text as valid UTF-8 without escape sequences, control characters
 // other than line end and tab, and marks that change the direction of the text
 // around them. A carriage return becomes a line end, for what redraws a line.
-func plain(s string) string {
+func Plain(s string) string {
 	s = escapes().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(func(c rune) rune {
@@ -85,11 +85,18 @@ func plain(s string) string {
 	}, s)
 }
 
+// Shown returns the end of an output as people and models may see it, in at most 8 KiB
+// and without secrets. Cut says that there was more in front of it.
+func Shown(kept string, cut bool) string {
+	out, _ := shown(kept, cut)
+	return out
+}
+
 // shown returns the end of an output as people and models may see it, and its
 // last line with content. Escape sequences go first: within a secret they would
 // hide it.
 func shown(kept string, cut bool) (out, last string) {
-	all := logs.Redact(plain(kept))
+	all := logs.Redact(Plain(kept))
 	trimmed := strings.TrimSpace(all)
 	last = strings.TrimSpace(trimmed[strings.LastIndexByte(trimmed, '\n')+1:])
 	if len(all)+len(ellipsis) > maxOutput {

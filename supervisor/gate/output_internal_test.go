@@ -70,8 +70,8 @@ func TestPlain(t *testing.T) {
 		"one\u2028two\vthree":                "one\ntwo\nthree",
 		"ä…😀":                                "ä…😀",
 	} {
-		if got := plain(in); got != want {
-			t.Errorf("plain(%q) = %q, want %q", in, got, want)
+		if got := Plain(in); got != want {
+			t.Errorf("Plain(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -20,6 +20,8 @@ type Result struct {
 	Output   string        `json:"output,omitempty"`
 	Took     time.Duration `json:"took_ns"`             // wall-clock time
 	TimedOut bool          `json:"timed_out,omitempty"` // it was ended because its time was over
+	// Exit is the exit status of a command that ended by itself; -1 for everything else.
+	Exit int `json:"-"`
 }
 
 // Deliverables returns the results in the form in which the ledger has them, in

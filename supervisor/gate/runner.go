@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,9 @@ const (
 	DefaultTimeout = 10 * time.Minute
 	// DefaultGrace is what a command is given between termination and kill.
 	DefaultGrace = 5 * time.Second
+
+	leftGrace = time.Second
+	leftTime  = 5 * time.Second
 
 	defaultShell = "/bin/sh"
 	markerPrefix = "check-" // no session has such an id
@@ -33,6 +37,9 @@ type Runner struct {
 	Grace   time.Duration // from SIGTERM to SIGKILL; 0 is DefaultGrace
 	Sweeper *reap.Sweeper // nil finds strays by their marker and session only
 	Shell   string        // takes -c; empty is /bin/sh
+	// Tee gets all that a command prints, as it comes, from one goroutine; nil for
+	// nobody. It must not block.
+	Tee io.Writer
 }
 
 // Run makes the checks one after the other and returns a result for each, in the
@@ -47,12 +54,20 @@ func (r Runner) Run(ctx context.Context, checks []Check) []Result {
 	return results
 }
 
+// EndLeft ends what commands of the same Token have left running, whose own process was
+// killed. Without a Token it does nothing.
+func (r Runner) EndLeft() {
+	if r.Token != "" {
+		reap.EndMarked(reap.Marker{Name: launch.TokenVar, Value: r.Token}, leftGrace, leftTime)
+	}
+}
+
 func (r Runner) one(ctx context.Context, c Check) Result {
 	if ctx.Err() != nil {
-		return Result{Check: c, Detail: "not run: " + oneLine(context.Cause(ctx).Error(), maxDetail)}
+		return Result{Check: c, Exit: -1, Detail: "not run: " + oneLine(context.Cause(ctx).Error(), maxDetail)}
 	}
 	begun := time.Now()
-	var res Result
+	res := Result{Exit: -1}
 	switch c.Kind {
 	case Command:
 		_, err := ParseCommand(c.Command) // an empty one would succeed

@@ -193,6 +193,7 @@ func (l *loop) check(ctx context.Context) (event, error) {
 	}
 	l.changeMode()
 	if l.file.Tasks == nil {
+		l.advance(ctx, nil)
 		if l.stop = l.track(ctx); l.stop != nil {
 			return hit, nil
 		}
@@ -276,7 +277,7 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	s.ID = sessions.ID(uuid.NewString())
 	s.RunID, s.Folder = l.RunID, SessionFolder(l.Folder, s.ID)
 	s.Steps, s.Schema, s.Notice = l.assignment.Steps, l.assignment.Schema, l.assignment.Notice
-	if l.file.Iteration > 0 {
+	if _, steps := l.Source.(Advancer); l.file.Iteration > 0 && !steps { // else the repository is not as the last session left it
 		last := l.result
 		s.Previous = &last
 	}

@@ -30,6 +30,12 @@ type Tracker interface {
 	Track(context.Context) source.Track
 }
 
+// Advancer is a source that takes steps of its own between sessions. The result is that
+// of the session that has just ended, nil before the first.
+type Advancer interface {
+	Advance(ctx context.Context, res *sessions.Result, log *slog.Logger)
+}
+
 // Waits bound the waiting for a limit of the API.
 type Waits struct {
 	Margin  time.Duration // after the reset time of a usage limit

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/sessions"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/source"
 	"autopilot/supervisor/track"
@@ -40,6 +41,8 @@ func (l *loop) track(ctx context.Context) *stopping {
 	}
 	verdict, why := l.file.Tasks.Verdict()
 	switch verdict {
+	case track.Person:
+		return &stopping{cause: CausePerson, detail: why, code: ExitPerson}
 	case track.None:
 		return &stopping{cause: CauseNoTasks, detail: why, code: ExitWanted}
 	case track.Done:
@@ -61,6 +64,13 @@ func (l *loop) track(ctx context.Context) *stopping {
 	return nil
 }
 
+// advance lets a source take the steps that need no session.
+func (l *loop) advance(ctx context.Context, res *sessions.Result) {
+	if a, ok := l.Source.(Advancer); ok {
+		a.Advance(ctx, res, l.Log)
+	}
+}
+
 // lastLookTime bounds the look at the work of a run that is to end.
 const lastLookTime = 5 * time.Second
 
@@ -74,6 +84,7 @@ func (l *loop) lastLook(ctx context.Context) {
 // afterSession looks at the work before anything else is judged. What is over is
 // over, however the session ended; a question of the session comes before all else.
 func (l *loop) afterSession(ctx context.Context) *stopping {
+	l.advance(ctx, &l.result)
 	asked := l.file.Tasks != nil && askedBy(&l.file, l.result)
 	if s := l.track(ctx); s != nil && (!asked || s.cause == CauseWorkDone) {
 		return s

@@ -37,6 +37,10 @@ type Track struct {
 	// Blocked is why nothing of what remains can be done; empty while something can.
 	Blocked string   `json:"blocked,omitempty"`
 	Empty   []string `json:"empty,omitempty"` // why sources have nothing, when none has anything
+	// Person is why a person is needed; empty while none is.
+	Person string `json:"person,omitempty"`
+	// Moves counts progress that is smaller than a task, where the work knows such.
+	Moves int `json:"moves,omitempty"`
 }
 
 // shownTasks bounds how many tasks are named.

@@ -18,10 +18,11 @@ const keptSteps = 50
 // State is how far the work is.
 type State struct {
 	source.Track
-	Best    int            `json:"best"`           // most tasks that were completed at once
-	Stalled int            `json:"stalled"`        // sessions in a row after which no more were
-	Gone    bool           `json:"gone,omitempty"` // there is none any more; the rest is what was seen last
-	Steps   []episode.Step `json:"steps,omitempty"`
+	Best     int            `json:"best"`               // most tasks that were completed at once
+	Furthest int            `json:"furthest,omitempty"` // most smaller steps
+	Stalled  int            `json:"stalled"`            // sessions in a row after which no more were
+	Gone     bool           `json:"gone,omitempty"`     // there is none any more; the rest is what was seen last
+	Steps    []episode.Step `json:"steps,omitempty"`
 }
 
 // Verdict says what follows from a look at the work.
@@ -37,10 +38,13 @@ const (
 	Shut   Verdict = "shut"   // nothing that remains can be done
 	Hidden Verdict = "hidden" // what can be read is over, and some cannot be read
 	Stuck  Verdict = "stuck"  // it does not go forward
+	Person Verdict = "person" // a person is needed
 )
 
 // Begin is the state before the first session.
-func Begin(now source.Track) State { return State{Track: now, Best: now.Completed} }
+func Begin(now source.Track) State {
+	return State{Track: now, Best: now.Completed, Furthest: now.Moves}
+}
 
 // Session is one session of the work, as far as the work's own count goes.
 type Session struct {
@@ -58,8 +62,8 @@ func (s *State) After(now source.Track, x Session) (warn bool) {
 		now = s.Track // what is known of them
 	}
 	s.Track = now
-	if s.Stalled++; now.Completed > s.Best {
-		s.Stalled, s.Best = 0, now.Completed
+	if s.Stalled++; now.Completed > s.Best || now.Moves > s.Furthest {
+		s.Stalled, s.Best, s.Furthest = 0, max(s.Best, now.Completed), max(s.Furthest, now.Moves)
 	}
 	step := episode.Step{
 		At: x.At, Iteration: x.Iteration, Completed: now.Completed, Total: now.Total, Progress: float64(now.Percent) / 100, Tokens: x.Tokens, CostUSD: x.CostUSD,
@@ -79,6 +83,8 @@ func (s *State) After(now source.Track, x Session) (warn bool) {
 func (s *State) Verdict() (v Verdict, why string) {
 	stuck := s.Stalled >= completion.StallLimit
 	switch {
+	case s.Track.Person != "":
+		return Person, s.Track.Person
 	case s.Gone:
 		return Gone, fmt.Sprintf("the tasks are gone: %d were there, %d of them complete", s.Total, s.Completed)
 	case s.Completed == s.Total && len(s.Broken) > 0 && !stuck:

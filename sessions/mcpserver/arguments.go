@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,8 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// notBlank is the only pattern that the schemas use.
-const notBlank = `\S`
+// NotBlank is the only pattern that the schemas of arguments may have.
+const NotBlank = `\S`
 
 // plain takes the null out of the types of all arguments: Go's pointers and
 // slices are only a way to see that one was left out.
@@ -24,6 +25,7 @@ func plain(s *jsonschema.Schema) {
 		if i := slices.Index(p.Types, "null"); i >= 0 && len(p.Types) == 2 {
 			p.Type, p.Types = p.Types[1-i], nil
 		}
+		plain(p)
 	}
 }
 
@@ -36,11 +38,7 @@ func readArguments(raw json.RawMessage, tool string, schema *jsonschema.Schema, 
 			return fmt.Errorf("%s: the arguments are no JSON object", tool)
 		}
 	}
-	for n, v := range args {
-		if v == nil {
-			delete(args, n)
-		}
-	}
+	dropNulls(args)
 	if wrong := check(schema, args); len(wrong) > 0 {
 		return errors.New(tool + ": " + strings.Join(wrong, "; "))
 	}
@@ -55,23 +53,44 @@ func readArguments(raw json.RawMessage, tool string, schema *jsonschema.Schema, 
 	return nil
 }
 
+func dropNulls(args map[string]any) {
+	for n, v := range args {
+		switch v := v.(type) {
+		case nil:
+			delete(args, n)
+		case map[string]any:
+			dropNulls(v)
+		}
+	}
+}
+
 // check says what is wrong with arguments, in the order of the schema; unknown
 // ones come last.
 func check(schema *jsonschema.Schema, args map[string]any) []string {
+	return checkObject("", schema, args)
+}
+
+// checkObject checks the arguments in an object, which is an argument itself unless its
+// name is empty.
+func checkObject(name string, schema *jsonschema.Schema, args map[string]any) []string {
+	prefix, taker := "", "the tool"
+	if name != "" {
+		prefix, taker = name+".", name
+	}
 	var wrong []string
 	for _, n := range schema.PropertyOrder {
 		v, ok := args[n]
 		switch {
 		case ok:
-			wrong = append(wrong, checkValue(n, schema.Properties[n], v)...)
+			wrong = append(wrong, checkValue(prefix+n, schema.Properties[n], v)...)
 		case slices.Contains(schema.Required, n):
-			wrong = append(wrong, fmt.Sprintf("%s is missing: %s", n, schema.Properties[n].Description))
+			wrong = append(wrong, fmt.Sprintf("%s is missing: %s", prefix+n, schema.Properties[n].Description))
 		}
 	}
 	var unknown []string
 	for n := range args {
 		if schema.Properties[n] == nil {
-			unknown = append(unknown, quote(n))
+			unknown = append(unknown, quote(prefix+n))
 		}
 	}
 	slices.Sort(unknown)
@@ -80,7 +99,7 @@ func check(schema *jsonschema.Schema, args map[string]any) []string {
 		if len(schema.PropertyOrder) > 0 {
 			takes = "takes " + strings.Join(schema.PropertyOrder, ", ")
 		}
-		wrong = append(wrong, fmt.Sprintf("unknown argument %s; the tool %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), takes))
+		wrong = append(wrong, fmt.Sprintf("unknown argument %s; %s %s", strings.Join(unknown[:min(len(unknown), 5)], ", "), taker, takes))
 	}
 	return wrong
 }
@@ -92,21 +111,40 @@ func checkValue(name string, s *jsonschema.Schema, v any) []string {
 	switch v := v.(type) {
 	case float64:
 		if v < least(s.Minimum, math.Inf(-1)) || v > least(s.Maximum, math.Inf(1)) {
-			return []string{fmt.Sprintf("%s is %.0f; it must be from %.0f to %.0f", name, v, *s.Minimum, *s.Maximum)}
+			return []string{fmt.Sprintf("%s is %s; it must be %s", name, numeral(s, v), bounds(s))}
 		}
 	case string:
 		return checkText(name, s, v)
 	case []any:
 		return checkList(name, s, v)
+	case map[string]any:
+		return checkObject(name, s, v)
 	}
 	return nil
+}
+
+func numeral(s *jsonschema.Schema, v float64) string {
+	if s.Type == "integer" {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func bounds(s *jsonschema.Schema) string {
+	switch {
+	case s.Maximum == nil:
+		return "at least " + numeral(s, *s.Minimum)
+	case s.Minimum == nil:
+		return "at most " + numeral(s, *s.Maximum)
+	}
+	return "from " + numeral(s, *s.Minimum) + " to " + numeral(s, *s.Maximum)
 }
 
 func checkText(name string, s *jsonschema.Schema, v string) []string {
 	switch n := utf8.RuneCountInString(v); {
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any(v)):
 		return []string{fmt.Sprintf("%s is %s; it must be one of %s", name, quote(v), words(s.Enum))}
-	case s.Pattern == notBlank && strings.TrimSpace(v) == "":
+	case s.Pattern == NotBlank && strings.TrimSpace(v) == "":
 		return []string{name + " is blank"}
 	case s.MaxLength != nil && n > *s.MaxLength:
 		return []string{fmt.Sprintf("%s has %d characters; at most %d are taken", name, n, *s.MaxLength)}
@@ -137,11 +175,13 @@ func isType(want string, v any) bool {
 	case bool:
 		return want == "boolean"
 	case float64:
-		return want == "integer" && v == math.Trunc(v)
+		return want == "number" || want == "integer" && v == math.Trunc(v)
 	case string:
 		return want == "string"
 	case []any:
 		return want == "array"
+	case map[string]any:
+		return want == "object"
 	}
 	return false
 }
@@ -152,6 +192,10 @@ func kindName(t string) string {
 		return "true or false"
 	case "integer":
 		return "a whole number"
+	case "number":
+		return "a number"
+	case "object":
+		return "an object"
 	case "array":
 		return "a list of strings"
 	}

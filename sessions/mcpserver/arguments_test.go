@@ -31,11 +31,23 @@ func TestCheckAgreesWithTheSchema(t *testing.T) {
 		}
 		all = append(all, known{s, r})
 	}
+	nested := schemaOf[order]()
+	plain(nested)
+	limitOrder(nested.Properties)
+	r, err := nested.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 { // as often as all others together
+		all = append(all, known{nested, r})
+	}
+	names = append(names, "what", "price", "to", "lines")
 	words := rapid.SampledFrom([]string{"markdown", "team-tasks", "all-tasks-done", "x", "", " \n", string(make([]byte, 301)), string(make([]byte, 2001))})
 	value := rapid.OneOf(
 		rapid.Just[any](true), words.AsAny(), rapid.Float64Range(-3, 1500).AsAny(), rapid.SliceOfN(words, 0, 60).AsAny(),
 		rapid.Map(rapid.IntRange(-2, 1502), func(i int) any { return i }), rapid.Just[any](1e15), rapid.Just[any](map[string]any{}),
 		rapid.Just[any]([]any{1, "x"}),
+		rapid.MapOfN(rapid.SampledFrom([]string{"town", "floor", "other"}), rapid.OneOf(words.AsAny(), rapid.Float64Range(-3, 4).AsAny(), rapid.Just[any](3)), 0, 3).AsAny(),
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SampledFrom(all).Draw(t, "tool")

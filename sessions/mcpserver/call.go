@@ -11,46 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// action does what a tool is for. The text is for a reader; when it is empty, the
-// data is given as JSON instead.
-type action[In, Out any] func(ctx context.Context, in In) (out Out, text string, err error)
-
-// hint is what a tool does to the world.
-type hint string
-
-const (
-	reads    hint = "reads"    // changes nothing
-	changes  hint = "changes"  // changes something that a further call can change back; twice is as good as once
-	discards hint = "discards" // loses something for good, each time it is called
-)
-
-// trait is what clients are told about a tool beside its name.
-type trait struct {
-	title, about string
-	hint         hint
-	network      bool // may ask a service on the network
-}
-
-// add puts a tool on the server. The schemas come from the types; limit adds the
-// bounds that a Go type cannot express. It panics when a type has no schema.
-func add[In, Out any](s *mcp.Server, tool string, t trait, limit func(map[string]*jsonschema.Schema), do action[In, Out]) {
-	in, out := schemaOf[In](), schemaOf[Out]()
-	plain(in)
-	if limit != nil {
-		limit(in.Properties)
-	}
-	lost := t.hint == discards
-	s.AddTool(&mcp.Tool{
-		Name: tool, Title: t.title, Description: t.about, InputSchema: in, OutputSchema: out,
-		Annotations: &mcp.ToolAnnotations{
-			Title: t.title, ReadOnlyHint: t.hint == reads, IdempotentHint: !lost, DestructiveHint: &lost, OpenWorldHint: &t.network,
-		},
-	}, handler(tool, in, do))
-}
-
 // handler calls the action of a tool with checked arguments. It never returns a
 // protocol error.
-func handler[In, Out any](tool string, schema *jsonschema.Schema, do action[In, Out]) mcp.ToolHandler {
+func handler[In, Out any](tool string, schema *jsonschema.Schema, do Action[In, Out]) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, _ error) {
 		defer func() {
 			// The library calls us on a goroutine of its own, where a panic would end
@@ -108,12 +71,4 @@ func encode(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSpace(b.Bytes()), nil
-}
-
-func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](nil)
-	if err != nil {
-		panic(err)
-	}
-	return s
 }

@@ -46,7 +46,7 @@ func write(t *testing.T, path, text string) {
 func connectDesk(t *testing.T, d completion.Desk) *mcp.ClientSession {
 	t.Helper()
 	toServer, toClient := mcp.NewInMemoryTransports()
-	if _, err := New(d, "v1").Connect(t.Context(), toServer, nil); err != nil {
+	if _, err := New(Options{Desk: d, Version: "v1"}).Connect(t.Context(), toServer, nil); err != nil {
 		t.Fatal(err)
 	}
 	return client(t, toClient)

@@ -20,6 +20,12 @@
 // Which of data and text reaches the model is up to the client. Claude Code gives
 // it the data alone when there is any, so the data is what has to be short.
 //
+// # Further tools
+//
+// Other packages bring tools with NewTool and need to know nothing of the protocol. All
+// that is said here holds for them as well, except for the bounds of their lists, which
+// are theirs.
+//
 // # Start of a conversation
 //
 // The method server/discover, with which newer clients begin, is answered with

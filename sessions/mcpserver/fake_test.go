@@ -141,7 +141,7 @@ func someStatus() completion.Status {
 }
 
 func (f *fake) server() *mcp.Server {
-	return newServer(work{counter: f, recorder: f, teacher: f, network: true}, "v1.2.3")
+	return newServer(work{counter: f, recorder: f, teacher: f, network: true}, Options{Version: "v1.2.3"})
 }
 
 // connect is a client of a server with the desk, in memory.

@@ -60,9 +60,9 @@ type reported struct {
 
 // addRecords adds the tools for the log, the tasks and the agent's report.
 func (w work) addRecords(s *mcp.Server) {
-	add(s, "autopilot_log", trait{
-		title: "Autopilot log", hint: reads,
-		about: "The last events of persistent completion: when it was switched, when the agent was sent on, why it ended.",
+	add(s, "autopilot_log", Trait{
+		Title: "Autopilot log", Hint: Reads,
+		About: "The last events of persistent completion: when it was switched, when the agent was sent on, why it ended.",
 	}, func(p map[string]*jsonschema.Schema) {
 		between(p["last"], 1, mostEvents)
 	}, func(_ context.Context, in logArguments) (events, string, error) {
@@ -78,18 +78,18 @@ func (w work) addRecords(s *mcp.Server) {
 		}
 		return events{list}, logText(list), nil
 	})
-	add(s, "autopilot_progress", trait{
-		title: "Autopilot progress", hint: reads, network: w.network,
-		about: "How many tasks are complete, in all and per source, with the tasks themselves, as JSON.",
+	add(s, "autopilot_progress", Trait{
+		Title: "Autopilot progress", Hint: Reads, Network: w.network,
+		About: "How many tasks are complete, in all and per source, with the tasks themselves, as JSON.",
 	}, nil, func(ctx context.Context, _ nothing) (progress, string, error) {
 		p, err := w.Progress(ctx)
 		return shortProgress(p), "", err
 	})
-	add(s, "autopilot_report", trait{
-		title: "Report your work", hint: changes,
-		about: "Say what you finished, what you carry over, and what you need from a person. Call it once, at the end of your work; the last report counts.",
+	add(s, "autopilot_report", Trait{
+		Title: "Report your work", Hint: Changes,
+		About: "Say what you finished, what you carry over, and what you need from a person. Call it once, at the end of your work; the last report counts.",
 	}, func(p map[string]*jsonschema.Schema) {
-		p["summary"].MaxLength, p["summary"].Pattern = jsonschema.Ptr(mostText), notBlank
+		p["summary"].MaxLength, p["summary"].Pattern = jsonschema.Ptr(mostText), NotBlank
 		p["needs_person"].MaxLength = jsonschema.Ptr(mostText)
 		for _, list := range []string{"completed", "carried_over", "next_steps"} {
 			p[list].MaxItems, p[list].Items.MaxLength = jsonschema.Ptr(mostItems), jsonschema.Ptr(mostItem)
@@ -111,9 +111,9 @@ type history struct {
 
 // addLessons adds the tools that look at earlier episodes.
 func (w work) addLessons(s *mcp.Server) {
-	add(s, "autopilot_learn", trait{
-		title: "Lessons", hint: reads,
-		about: "What earlier episodes of work have in common: what succeeded, what failed, and what follows from that.",
+	add(s, "autopilot_learn", Trait{
+		Title: "Lessons", Hint: Reads,
+		About: "What earlier episodes of work have in common: what succeeded, what failed, and what follows from that.",
 	}, nil, func(_ context.Context, in form) (episode.Learned, string, error) {
 		l, err := w.Learn()
 		if err != nil || in.JSON {
@@ -121,11 +121,11 @@ func (w work) addLessons(s *mcp.Server) {
 		}
 		return l, learnedText(l), nil
 	})
-	add(s, "autopilot_history", trait{
-		title: "Earlier episodes", hint: reads,
-		about: "Earlier episodes of work that are like the query, with how they ended, as JSON.",
+	add(s, "autopilot_history", Trait{
+		Title: "Earlier episodes", Hint: Reads,
+		About: "Earlier episodes of work that are like the query, with how they ended, as JSON.",
 	}, func(p map[string]*jsonschema.Schema) {
-		p["query"].MaxLength, p["query"].Pattern = jsonschema.Ptr(mostQuery), notBlank
+		p["query"].MaxLength, p["query"].Pattern = jsonschema.Ptr(mostQuery), NotBlank
 		between(p["limit"], 1, mostMatches)
 	}, func(_ context.Context, in historyArguments) (history, string, error) {
 		found, err := w.History(in.Query, orUsual(in.Limit, usualMatches))
@@ -136,9 +136,9 @@ func (w work) addLessons(s *mcp.Server) {
 		}
 		return out, "", err
 	})
-	add(s, "autopilot_predict", trait{
-		title: "Next action", hint: reads, network: w.network,
-		about: "Which task to take up next, judged by what is left and by earlier episodes.",
+	add(s, "autopilot_predict", Trait{
+		Title: "Next action", Hint: Reads, Network: w.network,
+		About: "Which task to take up next, judged by what is left and by earlier episodes.",
 	}, nil, func(ctx context.Context, in form) (episode.Prediction, string, error) {
 		p, err := w.Predict(ctx)
 		if err != nil || in.JSON {

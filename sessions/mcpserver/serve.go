@@ -25,7 +25,13 @@ type Options struct {
 	// Supervised leaves out the tools with which an agent could let itself go or move
 	// its own limits: a supervisor decides on those.
 	Supervised bool
-	Log        *slog.Logger // for input that is no message; nil for none. It must not write to the output.
+	// Tools are further ones. One with the name of a tool of this package takes its
+	// place.
+	Tools []Tool
+	// Instructions are told to clients behind those of this package: what the further
+	// tools are for.
+	Instructions string
+	Log          *slog.Logger // for input that is no message; nil for none. It must not write to the output.
 }
 
 // Serve answers one client until its input ends or ctx ends, and returns nil in
@@ -37,11 +43,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, o Options)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := New(o.Desk, o.Version)
-	if o.Supervised {
-		s.RemoveTools("autopilot_enable", "autopilot_disable", "autopilot_config", "autopilot_reset")
-	}
-	return serve(ctx, newTransport(in, out, log), s)
+	return serve(ctx, newTransport(in, out, log), New(o))
 }
 
 func serve(ctx context.Context, t mcp.Transport, s *mcp.Server) error {

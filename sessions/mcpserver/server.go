@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -51,15 +52,16 @@ type work struct {
 	network bool // looking at the tasks may ask a service on the network
 }
 
-// New is a server with all tools, which work on the desk. The version is told to
-// clients. The server can be connected to any transport; Serve is the usual way.
-func New(desk completion.Desk, version string) *mcp.Server {
-	return newServer(work{counter: desk, recorder: desk, teacher: desk, network: desk.Place.GH != nil}, version)
+// New is a server with all tools of the options. It can be connected to any
+// transport; Serve is the usual way.
+func New(o Options) *mcp.Server {
+	d := o.Desk
+	return newServer(work{counter: d, recorder: d, teacher: d, network: d.Place.GH != nil}, o)
 }
 
-func newServer(w work, version string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: name, Title: "Autopilot", Version: version}, &mcp.ServerOptions{
-		Instructions: instructions,
+func newServer(w work, o Options) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: name, Title: "Autopilot", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: strings.TrimSuffix(instructions+"\n"+o.Instructions, "\n"),
 		// Without this the library announces a log and changes of the list of tools.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
@@ -68,6 +70,12 @@ func newServer(w work, version string) *mcp.Server {
 	w.addSettings(s)
 	w.addRecords(s)
 	w.addLessons(s)
+	if o.Supervised {
+		s.RemoveTools("autopilot_enable", "autopilot_disable", "autopilot_config", "autopilot_reset")
+	}
+	for _, t := range o.Tools {
+		t.add(s)
+	}
 	return s
 }
 

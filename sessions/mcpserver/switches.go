@@ -30,30 +30,30 @@ type settings struct {
 
 // addSwitches adds the tools that answer with the state.
 func (w work) addSwitches(s *mcp.Server) {
-	add(s, "autopilot_status", trait{
-		title: "Autopilot status", hint: reads, network: w.network,
-		about: "Whether persistent completion is on, how far its count is, how many tasks are complete, and the first of those that are left.",
+	add(s, "autopilot_status", Trait{
+		Title: "Autopilot status", Hint: Reads, Network: w.network,
+		About: "Whether persistent completion is on, how far its count is, how many tasks are complete, and the first of those that are left.",
 	}, nil, func(ctx context.Context, in form) (completion.Status, string, error) {
 		st, err := w.Status(ctx, time.Now())
 		return state(st, in.JSON, err)
 	})
-	add(s, "autopilot_enable", trait{
-		title: "Enable autopilot", hint: discards, network: w.network,
-		about: "Switch persistent completion on: from now on the agent is sent on until its tasks are complete or a limit is reached. Starts a fresh count.",
+	add(s, "autopilot_enable", Trait{
+		Title: "Enable autopilot", Hint: Discards, Network: w.network,
+		About: "Switch persistent completion on: from now on the agent is sent on until its tasks are complete or a limit is reached. Starts a fresh count.",
 	}, nil, func(ctx context.Context, _ nothing) (completion.Status, string, error) {
 		st, err := w.Enable(ctx, time.Now())
 		return state(st, false, err)
 	})
-	add(s, "autopilot_disable", trait{
-		title: "Disable autopilot", hint: changes, network: w.network,
-		about: "Switch persistent completion off: the agent may stop with tasks left.",
+	add(s, "autopilot_disable", Trait{
+		Title: "Disable autopilot", Hint: Changes, Network: w.network,
+		About: "Switch persistent completion off: the agent may stop with tasks left.",
 	}, nil, func(ctx context.Context, _ nothing) (completion.Status, string, error) {
 		st, err := w.Disable(ctx, time.Now())
 		return state(st, false, err)
 	})
-	add(s, "autopilot_reset", trait{
-		title: "Reset autopilot", hint: discards, network: w.network,
-		about: "Set the count of iterations to 0 and start the timer again.",
+	add(s, "autopilot_reset", Trait{
+		Title: "Reset autopilot", Hint: Discards, Network: w.network,
+		About: "Set the count of iterations to 0 and start the timer again.",
 	}, nil, func(ctx context.Context, _ nothing) (completion.Status, string, error) {
 		st, err := w.Reset(ctx, time.Now())
 		return state(st, false, err)
@@ -64,19 +64,26 @@ func state(st completion.Status, asJSON bool, err error) (completion.Status, str
 	if err != nil {
 		return completion.Status{}, "", err
 	}
-	st.Remaining, _ = firstTasks(st.Remaining)
-	st.TaskSources, st.Others = append([]string{}, st.TaskSources...), append([]string{}, st.Others...)
+	st, words := Answer(st)
 	if asJSON {
 		return st, "", nil
 	}
-	return st, statusText(st), nil
+	return st, words, nil
+}
+
+// Answer is what a tool answers with for a state: the state with bounded lists and
+// texts, and the same in words.
+func Answer(st completion.Status) (completion.Status, string) {
+	st.Remaining, _ = firstTasks(st.Remaining)
+	st.TaskSources, st.Others = append([]string{}, st.TaskSources...), append([]string{}, st.Others...)
+	return st, statusText(st)
 }
 
 // addSettings adds the tool that changes the limits.
 func (w work) addSettings(s *mcp.Server) {
-	add(s, "autopilot_config", trait{
-		title: "Configure autopilot", hint: changes,
-		about: "Change limits and task sources of persistent completion. What is left out stays as it is; a call without arguments shows the settings.",
+	add(s, "autopilot_config", Trait{
+		Title: "Configure autopilot", Hint: Changes,
+		About: "Change limits and task sources of persistent completion. What is left out stays as it is; a call without arguments shows the settings.",
 	}, func(p map[string]*jsonschema.Schema) {
 		between(p["maxIterations"], 1, completion.MostIterations)
 		between(p["timeoutMinutes"], 1, completion.MostMinutes)

@@ -113,7 +113,7 @@ func TestTools(t *testing.T) {
 func TestNoNetworkWithoutGH(t *testing.T) {
 	t.Parallel()
 	toServer, toClient := mcp.NewInMemoryTransports()
-	if _, err := New(completion.Desk{}, "v1").Connect(t.Context(), toServer, nil); err != nil {
+	if _, err := New(Options{Version: "v1"}).Connect(t.Context(), toServer, nil); err != nil {
 		t.Fatal(err)
 	}
 	for n, tool := range toolsOf(t, client(t, toClient)) {

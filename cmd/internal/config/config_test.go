@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +49,7 @@ func defaults() Config {
 		ProbeInterval: 15 * time.Second, PeerAbort: 6, CarryoverThreshold: 0.5, AgentsPerWave: 6, Claude: "claude",
 		PermissionMode: "acceptEdits", Source: "auto", LifecycleSteps: []string{"/session {mode}", "/go", "/close"},
 		MetricsDir: ".orchestrator/metrics", LogFormat: "auto", Persistence: true,
+		TDD: tddDefaults(),
 	}
 }
 
@@ -95,7 +94,7 @@ func TestOptions(t *testing.T) {
 		{"model", "", "", "AUTOPILOT_MODEL"},
 		{"permission-mode", "acceptEdits", "acceptEdits, auto, bypassPermissions, default, dontAsk, plan", "AUTOPILOT_PERMISSION_MODE"},
 		{"allowed-tools", "", "", "AUTOPILOT_ALLOWED_TOOLS"},
-		{"source", "auto", "auto, lifecycle, goal, tasks", "AUTOPILOT_SOURCE"},
+		{"source", "auto", "auto, lifecycle, goal, tasks, tdd", "AUTOPILOT_SOURCE"},
 		{"lifecycle-steps", "/session {mode}, /go, /close", "", "AUTOPILOT_LIFECYCLE_STEPS"},
 		{"use-api-key", "false", "", "AUTOPILOT_USE_API_KEY"},
 		{"require-concrete-goals", "true", "", "AUTOPILOT_REQUIRE_CONCRETE_GOALS"},
@@ -117,9 +116,28 @@ func TestOptions(t *testing.T) {
 		{"task-sources", "team-tasks, swarm-tasks, file-checklist", "", "AUTOPILOT_TASK_SOURCES"},
 		{"task-files", "PLAN.md, TODO.md", "", "AUTOPILOT_TASK_FILES"},
 		{"task-list", "", "", "AUTOPILOT_TASK_LIST"},
+		{"task", "", "", "AUTOPILOT_TASK"},
+		{"task-tag", "", "", "AUTOPILOT_TASK_TAG"},
 		{"no-mcp", "false", "", "AUTOPILOT_NO_MCP"},
 		{"no-learning", "false", "", "AUTOPILOT_NO_LEARNING"},
 		{"episodes-kept", "10000", "100..1000000", "AUTOPILOT_EPISODES_KEPT"},
+		{"tdd", "true", "", "AUTOPILOT_TDD"},
+		{"clean-tree", "true", "", "AUTOPILOT_CLEAN_TREE"},
+		{"commit-template", "{type}({scope}): {msg} (task {taskId})", "", "AUTOPILOT_COMMIT_TEMPLATE"},
+		{"commit-type", "feat", "feat, fix, test, refactor, docs, chore", "AUTOPILOT_COMMIT_TYPE"},
+		{"max-attempts", "3", "1..100", "AUTOPILOT_MAX_ATTEMPTS"},
+		{"test-command", "auto", "", "AUTOPILOT_TEST_COMMAND"},
+		{"test-runner", "auto", "auto, go, jest, vitest, node, pytest, cargo, tap, exit", "AUTOPILOT_TEST_RUNNER"},
+		{"test-timeout", "5m", "1s..6h", "AUTOPILOT_TEST_TIMEOUT"},
+		{"test-pattern", "", "", "AUTOPILOT_TEST_PATTERN"},
+		{"coverage-lines", "0", "0..100", "AUTOPILOT_COVERAGE_LINES"},
+		{"coverage-branches", "0", "0..100", "AUTOPILOT_COVERAGE_BRANCHES"},
+		{"coverage-functions", "0", "0..100", "AUTOPILOT_COVERAGE_FUNCTIONS"},
+		{"coverage-statements", "0", "0..100", "AUTOPILOT_COVERAGE_STATEMENTS"},
+		{"branch-pattern", "{tag}/task-{id}-{slug}", "", "AUTOPILOT_BRANCH_PATTERN"},
+		{"remote", "origin", "", "AUTOPILOT_REMOTE"},
+		{"already-implemented", "false", "", "AUTOPILOT_ALREADY_IMPLEMENTED"},
+		{"tdd-storage", "", "", "AUTOPILOT_TDD_STORAGE"},
 		{"metrics-dir", ".orchestrator/metrics", "", "AUTOPILOT_METRICS_DIR"},
 		{"log-format", "auto", "auto, text, json", "AUTOPILOT_LOG_FORMAT"},
 		{"persistence", "true", "", "AUTOPILOT_PERSISTENCE"},
@@ -333,7 +351,7 @@ func TestTexts(t *testing.T) {
 		{"permission-mode", []string{"manual"}, nil, nil, `"manual" is none of acceptEdits, auto, bypassPermissions, default, dontAsk, plan`},
 		{"permission-mode", []string{"AcceptEdits"}, nil, nil, `"AcceptEdits" is none of acceptEdits, auto, bypassPermissions, default, dontAsk, plan`},
 		{"source", []string{"lifecycle"}, func(c Config) any { return c.Source }, "lifecycle", ""},
-		{"source", []string{"queues"}, nil, nil, `"queues" is none of auto, lifecycle, goal, tasks`},
+		{"source", []string{"queues"}, nil, nil, `"queues" is none of auto, lifecycle, goal, tasks, tdd`},
 		{"log-format", []string{"json"}, func(c Config) any { return c.LogFormat }, "json", ""},
 		{"log-format", []string{"xml"}, nil, nil, `"xml" is none of auto, text, json`},
 		{"persistence", []string{"False"}, func(c Config) any { return c.Persistence }, false, ""},
@@ -553,47 +571,5 @@ func TestFromEnv(t *testing.T) {
 		if got := FromEnv([]string{o.Env() + "=1"}); len(got) != 1 || got[0].Key != o.Key {
 			t.Errorf("%s: got %+v", o.Env(), got)
 		}
-	}
-}
-
-func TestUserFile(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ xdg, home, want string }{
-		{"/x", "/home/u", "/x/autopilot/config.yaml"},
-		{"", "/home/u", "/home/u/.config/autopilot/config.yaml"},
-		{"relative", "/home/u", "/home/u/.config/autopilot/config.yaml"},
-		{"", "", ""},
-		{"", "relative", ""},
-		{"relative", "", ""},
-	} {
-		got := UserFile(func(name string) string { return map[string]string{"XDG_CONFIG_HOME": tt.xdg, "HOME": tt.home}[name] })
-		if got != tt.want {
-			t.Errorf("XDG %q, HOME %q: got %q, want %q", tt.xdg, tt.home, got, tt.want)
-		}
-	}
-	if values, err := LoadFile("", false); values != nil || err != nil {
-		t.Errorf("no file: got %v, %v, want an empty layer", values, err)
-	}
-}
-
-func TestLoadFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	name := filepath.Join(dir, RepoFile)
-	if values, err := LoadFile(name, true); values != nil || err != nil {
-		t.Errorf("missing file: got %v, %v, want an empty layer", values, err)
-	}
-	if err := os.WriteFile(name, []byte("# ours\n\nmax-hours: 2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := LoadFile(name, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Value{{Key: "max-hours", Raw: []string{"2"}, Origin: name + ":3", InRepo: true}}, got); diff != "" {
-		t.Errorf("values (-want +got):\n%s", diff)
-	}
-	if _, err := LoadFile(dir, true); err == nil || !strings.Contains(err.Error(), "read configuration: ") {
-		t.Errorf("a folder: got %v, want an error that says what was read", err)
 	}
 }

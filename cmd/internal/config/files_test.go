@@ -361,3 +361,45 @@ func FuzzParseSessionConfig(f *testing.F) {
 		checkHeld(t, values)
 	})
 }
+
+func TestUserFile(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ xdg, home, want string }{
+		{"/x", "/home/u", "/x/autopilot/config.yaml"},
+		{"", "/home/u", "/home/u/.config/autopilot/config.yaml"},
+		{"relative", "/home/u", "/home/u/.config/autopilot/config.yaml"},
+		{"", "", ""},
+		{"", "relative", ""},
+		{"relative", "", ""},
+	} {
+		got := UserFile(func(name string) string { return map[string]string{"XDG_CONFIG_HOME": tt.xdg, "HOME": tt.home}[name] })
+		if got != tt.want {
+			t.Errorf("XDG %q, HOME %q: got %q, want %q", tt.xdg, tt.home, got, tt.want)
+		}
+	}
+	if values, err := LoadFile("", false); values != nil || err != nil {
+		t.Errorf("no file: got %v, %v, want an empty layer", values, err)
+	}
+}
+
+func TestLoadFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, RepoFile)
+	if values, err := LoadFile(name, true); values != nil || err != nil {
+		t.Errorf("missing file: got %v, %v, want an empty layer", values, err)
+	}
+	if err := os.WriteFile(name, []byte("# ours\n\nmax-hours: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadFile(name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Value{{Key: "max-hours", Raw: []string{"2"}, Origin: name + ":3", InRepo: true}}, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if _, err := LoadFile(dir, true); err == nil || !strings.Contains(err.Error(), "read configuration: ") {
+		t.Errorf("a folder: got %v, want an error that says what was read", err)
+	}
+}

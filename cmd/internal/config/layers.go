@@ -23,7 +23,7 @@ const RepoFile = "autopilot.yaml"
 // start with the prefix of the options but are none.
 func handedDown() []string {
 	return []string{
-		"AUTOPILOT_AGREED", "AUTOPILOT_GUARD", "AUTOPILOT_REFLECT_KEY", "AUTOPILOT_RUN_ID", "AUTOPILOT_RUN_TOKEN", "AUTOPILOT_SESSION_ID",
+		"AUTOPILOT_AGREED", "AUTOPILOT_DESK", "AUTOPILOT_GUARD", "AUTOPILOT_REFLECT_KEY", "AUTOPILOT_RUN_ID", "AUTOPILOT_RUN_TOKEN", "AUTOPILOT_SESSION_ID",
 	}
 }
 

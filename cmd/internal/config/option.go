@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"autopilot/supervisor/tdd"
 )
 
 // Config is the set of values a run is started with.
@@ -62,9 +64,13 @@ type Config struct {
 	TaskSources  []string
 	TaskFiles    []string // with check boxes, relative to the repository
 	TaskList     string   // id of a task list of Claude Code; empty for the project's own
+	Task         string   // id of a task that is worked on test by test
+	TaskTag      string
 	NoMCP        bool
 	NoLearning   bool
 	EpisodesKept int
+
+	TDD tdd.Settings
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -79,10 +85,16 @@ type Option struct {
 	NotInRepo bool // refused in the files of a repository
 	// Continuous is the default in the mode of that name, where it is another.
 	Continuous string
+	// Group names what the option is for when that is not every command; commands that
+	// have nothing to do with it need no flag for it.
+	Group string
 	// Separator is what separates the values of a list in an environment variable;
 	// a comma unless it says otherwise.
 	Separator string
-	apply     func(c *Config, raw []string) (moved, error)
+	// trusted reports whether a value may stand in the files of a repository, for an
+	// option where that depends on the value.
+	trusted func(raw []string) bool
+	apply   func(c *Config, raw []string) (moved, error)
 }
 
 // moved says that another value holds than the one that was given. It is zero
@@ -100,12 +112,16 @@ func (o Option) Env() string {
 // EnvPrefix starts the name of every variable that sets an option.
 const EnvPrefix = "AUTOPILOT_"
 
+// GroupTDD is the group of the options for test-driven work.
+const GroupTDD = "tdd"
+
 // Values of the source option.
 const (
 	SourceAuto      = "auto"
 	SourceLifecycle = "lifecycle"
 	SourceGoal      = "goal"
 	SourceTasks     = "tasks"
+	SourceTDD       = "tdd"
 )
 
 // BypassPermissions is the permission mode that asks nothing and refuses
@@ -115,7 +131,7 @@ const BypassPermissions = "bypassPermissions"
 // Options returns every option in the order in which help and listings show
 // them.
 func Options() []Option {
-	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), placeOptions())
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), tddOptions(), placeOptions())
 }
 
 func limitOptions() []Option {
@@ -160,6 +176,7 @@ func watchOptions() []Option {
 func sessionOptions() []Option {
 	modes := []string{"acceptEdits", "auto", BypassPermissions, "default", "dontAsk", "plan"}
 	perm := choice(permissionMode, "acceptEdits", modes, "permission mode of the sessions", func(c *Config, v string) { c.PermissionMode = v })
+	perm.trusted = func(raw []string) bool { return !slices.Contains(filled(raw), BypassPermissions) }
 	claude := required(text("claude", "claude", "the claude binary: a path, or a name looked up in PATH", func(c *Config, v string) { c.Claude = v }))
 	claude.NotInRepo = true
 	key := boolean("use-api-key", "false", "hand ANTHROPIC_API_KEY of the environment on to the sessions", func(c *Config, v bool) { c.UseAPIKey = v })
@@ -169,7 +186,7 @@ func sessionOptions() []Option {
 		text("model", "", "model of the sessions; empty leaves the choice to claude", func(c *Config, v string) { c.Model = v }),
 		perm,
 		list("allowed-tools", nil, "tools that run without asking, in claude's own notation", func(c *Config, v []string) { c.AllowedTools = v }),
-		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal, SourceTasks}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
+		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal, SourceTasks, SourceTDD}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
 		required(list("lifecycle-steps", []string{"/session {mode}", "/go", "/close"}, "prompts of a lifecycle session, one turn each", func(c *Config, v []string) { c.LifecycleSteps = v })),
 		key,
 	}

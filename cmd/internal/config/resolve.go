@@ -38,9 +38,10 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 	var r Resolved
 	var problems []error
 	byKey := map[string]Value{}
+	options := Options()
 	for _, layer := range layers {
 		for _, v := range layer {
-			o, ok := find(v.Key)
+			o, ok := among(options, v.Key)
 			switch {
 			case v.Err != nil:
 				problems = append(problems, fmt.Errorf("%s: %w (%s)", v.Key, v.Err, v.Origin))
@@ -48,7 +49,7 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 				byKey[v.Key] = v
 			case !ok:
 				problems = append(problems, unknownKey(v))
-			case v.InRepo && (o.NotInRepo || v.Key == permissionMode && slices.Contains(filled(v.Raw), BypassPermissions)):
+			case v.InRepo && (o.NotInRepo || o.trusted != nil && !o.trusted(v.Raw)):
 				problems = append(problems, fmt.Errorf("%s: may not be set to this by a repository (%s); use a flag, %s or your own config.yaml",
 					v.Key, v.Origin, o.Env()))
 			default:
@@ -59,7 +60,7 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 			}
 		}
 	}
-	for _, o := range Options() {
+	for _, o := range options {
 		v, given := byKey[o.Key]
 		if !given {
 			v = defaultValue(o, r.Mode)
@@ -125,8 +126,10 @@ func defaultValue(o Option, mode string) Value {
 	return v
 }
 
-func find(key string) (Option, bool) {
-	for _, o := range Options() {
+func find(key string) (Option, bool) { return among(Options(), key) }
+
+func among(options []Option, key string) (Option, bool) {
+	for _, o := range options {
 		if o.Key == key {
 			return o, true
 		}

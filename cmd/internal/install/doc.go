@@ -4,6 +4,10 @@
 // session on that stops with open tasks; the SessionStart hook tells one that
 // begins what remains.
 //
+// Where Task Master is at work, which is where there is a folder .taskmaster, the
+// section also tells how to do one of its tasks test first, and .gitignore gets two
+// lines for what it leaves behind. When it comes later, so do they with the next init.
+//
 // Plan and PlanUninstall only read. What they return can be shown as a diff and
 // then applied.
 //
@@ -30,7 +34,7 @@
 // uninstall knows our entries by what they say: a hook whose program is autopilot
 // and that ends in "hook stop" under Stop, or in "hook session-start" under
 // SessionStart, a server that runs "autopilot mcp", the limits exactly as they are
-// written here, the section between its two markers.
+// written here, the section and the lines in .gitignore between their two markers.
 //
 // The record holds copies of the files, and .mcp.json may hold secrets: it is
 // written with mode 0600.

@@ -105,10 +105,10 @@ func FuzzSection(f *testing.F) {
 			t.Fatalf("second put of %q = %q, %v", after.data, again.data, err)
 		}
 		_, text := splitMark(data)
-		if _, _, found, _ := findSection(text); found {
+		if _, _, found, _ := sectionMarks().find(text); found {
 			return
 		}
-		if back, _, err := cutSection(after, &before); err != nil || !back.same(before) {
+		if back, _, err := sectionMarks().cut(after, &before); err != nil || !back.same(before) {
 			t.Fatalf("cut %q = %q, %v, want %q", after.data, back.data, err, data)
 		}
 	})

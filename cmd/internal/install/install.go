@@ -18,6 +18,7 @@ type Options struct {
 	NoMCP          bool // leave .mcp.json alone
 	NoInstructions bool // leave CLAUDE.md alone
 	NoConfig       bool // leave autopilot.yaml alone
+	NoIgnore       bool // leave .gitignore alone
 
 	// Record is the file, outside the repository, that remembers what was put in.
 	// Empty keeps no record.

@@ -98,6 +98,7 @@ func (p *planner) parts() []part {
 		{p.options.NoMCP, serverPart(us)},
 		{p.options.NoConfig, configPart()},
 		{p.options.NoInstructions, p.instructions()},
+		{p.options.NoIgnore || !p.ignores(), ignorePart()},
 	}
 	var out []part
 	for _, a := range all {
@@ -111,7 +112,7 @@ func (p *planner) parts() []part {
 // instructions leaves CLAUDE.md alone where it is another name of AGENTS.md,
 // which is not only Claude's.
 func (p *planner) instructions() part {
-	part := sectionPart()
+	part := sectionPart(p.hasMaster())
 	resolved, err := filepath.EvalSymlinks(filepath.Join(p.root, part.path))
 	if err != nil || filepath.Base(resolved) != agentsFile {
 		return part

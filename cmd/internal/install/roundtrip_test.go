@@ -352,7 +352,7 @@ func TestSectionRoundTrip(t *testing.T) {
 		if again, _, err := putSection(after); err != nil || !again.same(after) {
 			rt.Fatalf("second put of %q = %q, %v", after.data, again.data, err)
 		}
-		if back, _, err := cutSection(after, &before); err != nil || !back.same(before) {
+		if back, _, err := sectionMarks().cut(after, &before); err != nil || !back.same(before) {
 			rt.Fatalf("cut = %q, %v, want %q", back.data, err, text)
 		}
 	})

@@ -1,10 +1,6 @@
 package install
 
-import (
-	"bytes"
-	"fmt"
-	"strings"
-)
+import "strings"
 
 const (
 	instructionsFile = "CLAUDE.md"
@@ -39,90 +35,40 @@ Where the tool ` + "`autopilot_report`" + ` is offered, call it before you finis
 next, and what needs a person.
 ` + sectionEnd
 
-func sectionPart() part {
-	return part{path: instructionsFile, marked: true, put: putSection, cut: cutSection}
+// taskSection is what it says where there are tasks of Task Master: the same, and how
+// to do one of them test first.
+func taskSection() string { return strings.TrimSuffix(section, sectionEnd) + testFirst + sectionEnd }
+
+const testFirst = `
+## Autopilot: a task of Task Master, test first
+
+Autopilot says what the next step is, checks it, and makes the commits.
+
+1. ` + "`autopilot tdd start <taskId>`" + ` begins a task, on a branch of its own.
+2. Again and again: ` + "`autopilot tdd next --json`" + `. Do what its ` + "`action`" + ` says for the subtask that it names:
+   - ` + "`red`" + `: write tests that fail, run them, then ` + "`autopilot tdd complete red <id> --results failed:3,passed:0`" + `
+   - ` + "`green`" + `: write the code that makes them pass, run them, then
+     ` + "`autopilot tdd complete green <id> --results passed:3,failed:0 --coverage 92`" + ` (coverage if known)
+   - ` + "`commit`" + `: ` + "`autopilot tdd commit <id>`" + `; never commit yourself
+   - ` + "`finalize`" + `: ` + "`autopilot tdd finalize`" + `
+   - ` + "`complete`" + `: the task is done
+   - ` + "`paused`" + `: stop and say what is wrong; a person is needed
+
+Report true numbers: autopilot runs the tests again, and what it sees counts. When a step is refused, the answer says
+why; put that right and report again. What was done is kept: after an interruption ` + "`autopilot tdd resume`" + ` goes on, and
+` + "`autopilot tdd status`" + ` says where it stands.
+
+The same as tools, where they are offered: ` + "`autopilot_start`, `autopilot_next`, `autopilot_complete_phase`,\n`autopilot_commit`, `autopilot_finalize`, `autopilot_status`, `autopilot_resume`, `autopilot_abort`" + `.
+`
+
+func sectionMarks() marks { return marks{sectionBegin, sectionEnd} }
+
+func sectionPart(tasks bool) part {
+	part := part{path: instructionsFile, marked: true, put: putSection, cut: sectionMarks().cut}
+	if tasks {
+		part.put = func(now state) (state, []string, error) { return sectionMarks().put(now, taskSection()) }
+	}
+	return part
 }
 
-// putSection replaces the section, or appends it behind an empty line. A file
-// without a line end at its end has none afterwards either; that is how
-// cutSection tells what it has to take away.
-func putSection(now state) (state, []string, error) {
-	mark, text := splitMark(now.data)
-	eol := eolOf(text)
-	want := strings.ReplaceAll(section, "\n", eol)
-	start, end, found, err := findSection(text)
-	switch {
-	case err != nil:
-		return state{}, nil, err
-	case found && string(text[start:end]) == want:
-		return now, nil, nil
-	case found:
-		return state{exists: true, data: join(mark, spliced(text, splice{start, end, want}))}, nil, nil
-	case len(text) == 0:
-		want += eol
-	case bytes.HasSuffix(text, []byte("\n")):
-		want = eol + want + eol
-	default:
-		want = eol + eol + want
-	}
-	return state{exists: true, data: join(mark, append(bytes.Clone(text), want...))}, nil, nil
-}
-
-// cutSection takes the section out, with the empty line in front of it.
-func cutSection(now state, before *state) (state, []string, error) {
-	mark, text := splitMark(now.data)
-	start, end, found, err := findSection(text)
-	if err != nil {
-		return state{}, nil, err
-	}
-	if !found {
-		return now, nil, nil
-	}
-	eol := eolOf(text)
-	above := cutLine(text[:start], eol)
-	if rest := bytes.TrimPrefix(text[end:], []byte(eol)); len(rest) < len(text)-end {
-		end = len(text) - len(rest)
-	} else {
-		above = cutLine(above, eol)
-	}
-	left := spliced(text, splice{len(above), end, ""})
-	if len(left) == 0 && (before == nil || !before.exists) {
-		return state{}, nil, nil
-	}
-	return state{exists: true, data: join(mark, left)}, nil, nil
-}
-
-// cutLine takes the line end off the end of a text.
-func cutLine(text []byte, eol string) []byte {
-	if rest, ok := bytes.CutSuffix(text, []byte(eol)); ok {
-		return rest
-	}
-	return bytes.TrimSuffix(text, []byte("\n"))
-}
-
-// findSection returns where the section is, without the line end behind it. A
-// marker without its partner is refused, and so is a second section.
-func findSection(text []byte) (start, end int, found bool, err error) {
-	start, end = -1, -1
-	number, offset, first := 0, 0, 0
-	for line := range bytes.Lines(text) {
-		number++
-		switch string(bytes.TrimSpace(line)) {
-		case sectionBegin:
-			if start >= 0 {
-				return 0, 0, false, fmt.Errorf("line %d: %s stands there twice, also in line %d", number, sectionBegin, first)
-			}
-			start, first = offset, number
-		case sectionEnd:
-			if start < 0 || end >= 0 {
-				return 0, 0, false, fmt.Errorf("line %d: %s has no beginning", number, sectionEnd)
-			}
-			end = offset + len(bytes.TrimRight(line, "\r\n"))
-		}
-		offset += len(line)
-	}
-	if start >= 0 && end < 0 {
-		return 0, 0, false, fmt.Errorf("line %d: %s has no end", first, sectionBegin)
-	}
-	return start, end, start >= 0, nil
-}
+func putSection(now state) (state, []string, error) { return sectionMarks().put(now, section) }

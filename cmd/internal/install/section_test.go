@@ -36,7 +36,7 @@ func TestSection(t *testing.T) {
 			if again, _, err := putSection(got); err != nil || !again.same(got) {
 				t.Errorf("second put = %q, %v", again.data, err)
 			}
-			back, _, err := cutSection(got, &before)
+			back, _, err := sectionMarks().cut(got, &before)
 			if err != nil || !back.same(before) {
 				t.Errorf("cut = %q, %v, want %q", back.data, err, tt.in)
 			}

@@ -25,8 +25,9 @@ func initCommand(std outside.Stdio) *cobra.Command {
 		Use: "init", Short: "Set this repository up: hooks, MCP server, autopilot.yaml, a section in CLAUDE.md", Args: arg.None,
 		Long: `Write what Claude Code needs for persistent completion into this repository: the
 hooks and the limits in .claude/settings.json, the MCP server in .mcp.json, a
-template autopilot.yaml, and a section in CLAUDE.md. What is there stays as it is,
-byte for byte. Everything is shown as a diff first; without --yes it is asked for.
+template autopilot.yaml, and a section in CLAUDE.md; where there are tasks of Task
+Master also what test-driven work needs, in that section and in .gitignore. What is
+there stays as it is, byte for byte. Everything is shown as a diff first; without --yes it is asked for.
 A second init changes nothing. --uninstall takes out exactly what was put in.`,
 	}
 	f := c.Flags()
@@ -37,6 +38,7 @@ A second init changes nothing. --uninstall takes out exactly what was put in.`,
 	f.BoolVar(&o.NoHooks, "no-hooks", false, "leave .claude/settings.json alone")
 	f.BoolVar(&o.NoMCP, "no-mcp", false, "leave .mcp.json alone")
 	f.BoolVar(&o.NoInstructions, "no-instructions", false, "leave CLAUDE.md alone")
+	f.BoolVar(&o.NoIgnore, "no-gitignore", false, "leave .gitignore alone")
 	f.BoolVar(&o.NoConfig, "no-config", false, "leave autopilot.yaml alone")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		r, err := job.FindRepo(c.Context())

@@ -49,6 +49,7 @@ func addOptions(c *cobra.Command) func() []config.Value {
 		if o.Bool {
 			flag.NoOptDefVal = "true"
 		}
+		flag.Hidden = o.Group != "" // 'autopilot config' shows it
 		flags = append(flags, f)
 	}
 	c.Flags().SortFlags = false
@@ -69,7 +70,7 @@ func nearestFlag(c *cobra.Command, word string) string {
 	if n := config.Nearest(word, names); n != "" {
 		return fmt.Sprintf("did you mean --%s?", n)
 	}
-	return "see 'autopilot " + c.Name() + " --help'"
+	return "see '" + c.CommandPath() + " --help'"
 }
 
 func addSnapshotFlag(c *cobra.Command) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"autopilot/cmd/internal/cli/desk"
+	"autopilot/cmd/internal/cli/tddcmd"
 	"autopilot/cmd/internal/outside"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ Stop:   autopilot stop             after the current session
 Go on:  autopilot resume, autopilot answer TEXT
 Look:   autopilot status, watch, tasks, runs, sessions, metrics, doctor
 Tasks:  autopilot init, enable     keep a session at work until its tasks are done
+        autopilot tdd              work on a task test by test
 
 Exit status:
 `
@@ -66,6 +68,7 @@ func Root(std outside.Stdio) *cobra.Command {
 		versionCommand(std), hookCommand(std), standinCommand(std),
 	)
 	root.AddCommand(desk.Commands(std)...)
+	root.AddCommand(tddcmd.Command(std))
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -112,7 +115,7 @@ func flagError(c *cobra.Command, err error) error {
 	flag, unknown := strings.CutPrefix(words, "unknown flag: --")
 	if !unknown {
 		words, _, _ = strings.Cut(words, ": strconv.")
-		return outside.UsageHint("see 'autopilot "+c.Name()+" --help'", "%s", words)
+		return outside.UsageHint("see '"+c.CommandPath()+" --help'", "%s", words)
 	}
 	return outside.UsageHint(nearestFlag(c, flag), "unknown flag --%s", flag)
 }

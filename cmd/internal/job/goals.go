@@ -130,6 +130,9 @@ func (j Job) Pursued() []pursuit.Goal {
 	if len(j.Goals) == 0 && j.OnTasks() {
 		return []pursuit.Goal{{Text: tasksGoal, Checks: slices.Concat(j.verify, j.expect), Size: 1}}
 	}
+	if len(j.Goals) == 0 && j.OnTDD() {
+		return []pursuit.Goal{{Text: "Complete task " + j.Cfg.Task + " test by test.", Checks: slices.Concat(j.verify, j.expect), Size: 1}}
+	}
 	if len(j.Goals) == 0 {
 		return []pursuit.Goal{{Text: lifecycleGoal, Checks: j.verify, Size: 1}}
 	}

@@ -96,8 +96,12 @@ func (j Job) chooseSource(ctx context.Context, std outside.Stdio) (supervisor.So
 	lifecycle := source.Lifecycle{Repo: j.Repo.Top, Steps: j.Cfg.LifecycleSteps}
 	tasks := j.taskSource(std)
 	switch {
-	case (j.Cfg.Source == config.SourceLifecycle || j.Cfg.Source == config.SourceTasks) && j.Goal != "":
+	case slices.Contains([]string{config.SourceLifecycle, config.SourceTasks, config.SourceTDD}, j.Cfg.Source) && j.Goal != "":
 		return nil, outside.UsageHint("leave out one of the two", "--source %s takes no goal, got %q", j.Cfg.Source, j.Goal)
+	case j.Cfg.Source == config.SourceTDD:
+		return j.tddSource(ctx, std)
+	case j.Cfg.Task != "":
+		return nil, outside.UsageHint("autopilot run --source tdd --task "+j.Cfg.Task, "--task is for --source tdd; the source is %s", j.Cfg.Source)
 	case j.Cfg.Source == config.SourceTasks:
 		return tasks, nil
 	case j.Cfg.Source == config.SourceLifecycle:
@@ -182,17 +186,17 @@ func (j Job) Template(std outside.Stdio, claude string) sessions.Spec {
 
 // inside is a folder of ours relative to the repository, or nothing when it lies
 // elsewhere. What is written there is no session's work.
-func (j Job) inside(dir string) []string {
+func (p Place) inside(dir string) []string {
 	if dir == "" {
 		return nil
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(j.Repo.Top, dir)
+		dir = filepath.Join(p.Repo.Top, dir)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	rel, err := filepath.Rel(j.Repo.Top, dir)
+	rel, err := filepath.Rel(p.Repo.Top, dir)
 	if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
 		return nil
 	}

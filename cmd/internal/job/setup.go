@@ -91,11 +91,12 @@ func Resolve(std outside.Stdio, top string, flags []config.Value) (config.Resolv
 func readLayers(std outside.Stdio, top string, flags []config.Value) ([][]config.Value, error) {
 	user, err1 := config.LoadFile(config.UserFile(std.Getenv), false)
 	session, err2 := config.LoadSessionConfig(top)
-	versioned, err3 := config.LoadFile(filepath.Join(top, config.RepoFile), true)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	master, err3 := config.LoadTaskMaster(top)
+	versioned, err4 := config.LoadFile(filepath.Join(top, config.RepoFile), true)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, &outside.Error{Code: outside.ExitUsage, Err: err}
 	}
-	return [][]config.Value{user, session, versioned, config.FromEnv(std.Environ), flags}, nil
+	return [][]config.Value{user, session, master, versioned, config.FromEnv(std.Environ), flags}, nil
 }
 
 func resolve(layers [][]config.Value) (config.Resolved, error) {

@@ -28,6 +28,7 @@ import (
 	"autopilot/sessions/launch"
 	"autopilot/sessions/reap"
 	"autopilot/supervisor"
+	"autopilot/supervisor/gate"
 )
 
 const (
@@ -187,6 +188,8 @@ type runSetup struct {
 	version   string
 	lock      *statedir.Lock
 	previous  *supervisor.State // the run that is continued, or nil
+	sweeper   *reap.Sweeper
+	notes     []string // of what was begun before the run, for its log
 }
 
 func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) error {
@@ -203,7 +206,12 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	}
 	defer func() { _ = ledgers.Close() }()
 	recovered, recoverErr := supervisor.Recover(project, ledgers)
+	s.sweeper = reap.NewSweeper()
 
+	tests := gate.Runner{Environ: outside.Without(std.Environ, job.ReflectKeyVar), Token: s.token, APIKey: j.Cfg.UseAPIKey, Sweeper: s.sweeper}
+	if s.notes, err = j.BeginTDD(ctx, std, tests, s.previous != nil); err != nil {
+		return err
+	}
 	branch := ""
 	if st, err := j.Repo.State(ctx); err == nil {
 		branch = st.Branch
@@ -271,7 +279,7 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 	inside := std
 	inside.Environ = outside.Without(std.Environ, job.ReflectKeyVar)
 	spec := j.Template(inside, w.setup.claude)
-	spec.Sweeper = reap.NewSweeper()
+	spec.Sweeper = w.setup.sweeper
 	spec.Kill, spec.Token = kill, w.setup.token
 	follow, err := pursue(ctx, std, j, w, spec)
 	if err != nil {
@@ -289,6 +297,9 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		Announce: func() {
 			for _, n := range follow.notes {
 				w.log.Info(n)
+			}
+			for _, n := range w.setup.notes {
+				w.log.Warn(n)
 			}
 		},
 	}

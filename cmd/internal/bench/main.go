@@ -3,7 +3,7 @@
 // shared machine only the ratio means something.
 //
 // With names as arguments (start, iteration, decoder, memory, idle, append, probe,
-// hook, stop) it measures only those.
+// hook, stop, tdd) it measures only those.
 //
 // It needs bin/autopilot, which 'make build' makes, and git. It starts only
 // processes of its own and ends them.
@@ -58,6 +58,7 @@ func run() error {
 		{"probe", b.probe},
 		{"hook", b.hook},
 		{"stop", b.stopHook},
+		{"tdd", b.testDriven},
 	}
 	for _, m := range measures {
 		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], m.name) {

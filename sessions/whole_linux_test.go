@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/sessions"
 	"autopilot/sessions/outcome"
 	"autopilot/sessions/reap"
@@ -32,9 +33,7 @@ func wrapGit(t *testing.T) (calls, hang string) {
 	dir := t.TempDir()
 	calls, hang = filepath.Join(dir, "calls"), filepath.Join(dir, "hang")
 	script := fmt.Sprintf("#!/bin/sh\necho $1 >> %s\nwhile [ -e %s ]; do sleep 0.02; done\nexec %s \"$@\"\n", calls, hang, git)
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, filepath.Join(dir, "git"), []byte(script))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return calls, hang
 }

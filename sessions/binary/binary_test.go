@@ -2,11 +2,11 @@ package binary_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/sessions/binary"
 )
 
@@ -45,9 +45,7 @@ func TestParseVersion(t *testing.T) {
 func script(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, path, []byte("#!/bin/sh\n"+body+"\n"))
 	return path
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/sessions/commit"
 	"autopilot/sessions/repo"
 )
@@ -111,9 +112,7 @@ func (w tree) hook(name, script string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
+	testprogram.Write(w.t, file, []byte("#!/bin/sh\n"+script))
 }
 
 func (w tree) head() string { w.t.Helper(); return w.git("rev-parse", "HEAD") }

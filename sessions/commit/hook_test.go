@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/sessions/commit"
 )
 
@@ -351,9 +352,7 @@ func TestSigning(t *testing.T) {
 	w.git("config", "commit.gpgSign", "true")
 	program := filepath.Join(t.TempDir(), "gpg")
 	write := func(script string) {
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, program, []byte("#!/bin/sh\n"+script))
 	}
 	w.git("config", "gpg.program", program)
 	w.write("a", "two\n")

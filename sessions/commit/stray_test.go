@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/sessions/commit"
 )
 
@@ -150,9 +151,7 @@ case " $* " in
 	if [ -e RECORD ]; then GIT "$@"; n=$?; touch DIR/seen; exit $n; fi ;;
 esac
 exec GIT "$@"`)
-			if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testprogram.Write(t, filepath.Join(dir, "git"), []byte(script))
 			w.Environ = append(w.Environ, "PATH="+dir+":"+os.Getenv("PATH"))
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(w.Environ, asked+"="+w.dir)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/supervisor/tdd"
 	"autopilot/supervisor/tdd/suite"
 )
@@ -22,9 +23,7 @@ func project(t *testing.T, files map[string]string) string {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testprogram.Write(t, file, []byte(text))
 	}
 	return dir
 }

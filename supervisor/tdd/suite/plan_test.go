@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"autopilot/metrics/testprogram"
 	"autopilot/supervisor/tdd/suite/shell"
 )
 
@@ -17,9 +18,7 @@ func write(t *testing.T, dir, name, text string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, file, []byte(text))
 }
 
 func TestPlans(t *testing.T) {

@@ -14,6 +14,7 @@ const (
 	activityName = "activity.jsonl"
 	manifestName = "manifest.json"
 	commitsName  = "commits.txt"
+	reportName   = "report.txt"
 	resultsName  = "test-results"
 	pointerName  = "current-run.json"
 

@@ -35,6 +35,7 @@ func (s Store) settle(st tdd.State, own bool) error {
 		{"commits", func() error { return updateBytes(s.file(st.RunID, commitsName), commitLines(st)) }},
 		{"tag", func() error { return s.point(s.tagFile(st.Tag), st, own) }},
 		{"pointer", func() error { return s.point(s.pointerFile(), st, own) }},
+		{"report", func() error { return s.conclude(st) }},
 	} {
 		err := part.write()
 		if err == nil {
@@ -100,6 +101,18 @@ func number(line []byte, runID string) int64 {
 		return 0
 	}
 	return a.Seq
+}
+
+// conclude writes the report of a run that is over.
+func (s Store) conclude(st tdd.State) error {
+	if !st.Status.Over() {
+		return nil
+	}
+	r, err := s.Report(st.RunID)
+	if err != nil {
+		return err
+	}
+	return updateBytes(s.file(st.RunID, reportName), []byte(r.Text()))
 }
 
 func commitLines(st tdd.State) []byte {

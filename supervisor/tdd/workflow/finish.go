@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"autopilot/metrics/statedir"
 	"autopilot/sessions/task/taskmaster"
 	"autopilot/supervisor/tdd"
 	"autopilot/supervisor/tdd/message"
@@ -16,8 +14,8 @@ import (
 )
 
 // Finalize runs the whole suite, completes the task in its file with a commit of its
-// own, and ends the run. A suite that fails is no error: the answer says so. With Push
-// the branch goes to the remote, also when the run was ended before.
+// own, and ends the run. A suite that fails is a refusal and counts as an attempt. With
+// Push the branch goes to the remote, also when the run was ended before.
 func (w Workflow) Finalize(ctx context.Context, req tdd.FinalizeRequest) (tdd.Finalized, error) {
 	var out tdd.Finalized
 	err := w.changing(ctx, func(st *tdd.State) error {
@@ -121,15 +119,8 @@ func (w Workflow) finalize(ctx context.Context, st *tdd.State, out *tdd.Finalize
 	}
 	*out = finalized(st)
 	out.Message, out.CommitSHA = step.Verdict.Message, sha
-	r, err := w.Store.Report(st.RunID)
-	if err != nil {
-		return err
-	}
-	return statedir.Replace(filepath.Join(w.Store.Folder(st.RunID), reportFile), []byte(r.Text()))
+	return nil
 }
-
-// reportFile is the report of a run that is complete, in its folder.
-const reportFile = "report.txt"
 
 func finalized(st *tdd.State) tdd.Finalized {
 	out := tdd.Finalized{Completed: true, RunID: st.RunID, Branch: st.Branch, Commits: len(st.Commits)}
@@ -168,10 +159,10 @@ func (w Workflow) closeTask(ctx context.Context, st *tdd.State) (string, error) 
 
 func (w Workflow) push(ctx context.Context, st *tdd.State, out *tdd.Finalized) error {
 	if err := w.tree().Push(ctx, w.Settings.Remote, st.Branch); err != nil {
-		return errors.Join(&tdd.Refusal{
+		return &tdd.Refusal{
 			Kind: tdd.Refused, Phase: st.CurrentPhase, Message: fmt.Sprintf("the run is complete, but %s could not be pushed: %v", st.Branch, err), Cause: err,
 			Way: "mend it, then: autopilot tdd finalize --push",
-		})
+		}
 	}
 	out.Pushed = w.Settings.Remote + " " + st.Branch
 	st.Pushed(time.Now(), out.Pushed)
@@ -237,7 +228,7 @@ func (w Workflow) abortBroken(req tdd.AbortRequest, broken *runs.BrokenError, ou
 }
 
 // cleanup deletes what a run has made, and nothing else: a branch on which somebody else
-// has committed stays, and so does what is not merged of a run that is complete.
+// has committed stays. That the run is complete is part of the question.
 func (w Workflow) cleanup(ctx context.Context, req tdd.AbortRequest, st *tdd.State) (note string, err error) {
 	tree := w.tree()
 	tip, err := tree.Tip(ctx, st.Branch)

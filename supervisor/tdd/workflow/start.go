@@ -75,7 +75,6 @@ func (w Workflow) start(ctx context.Context, req tdd.StartRequest) (tdd.Started,
 	out.Warnings = append(out.Warnings, w.otherSuites()...)
 	out.RunID, out.TaskID, out.Title, out.Tag, out.Branch = st.RunID, st.TaskID, st.TaskTitle, st.Tag, st.Branch
 	out.Subtasks, out.NextAction = len(st.Subtasks), w.next(&st)
-	out.Warnings = append(out.Warnings, begin.warnings...)
 	return out, nil
 }
 
@@ -179,8 +178,7 @@ func refusal(err error) error {
 // begin is what the preflight finds out.
 type begin struct {
 	tdd.Start
-	branch   string
-	warnings []string
+	branch string
 }
 
 func (w Workflow) preflight(ctx context.Context, req tdd.StartRequest, file *taskmaster.File, task taskmaster.Task) (begin, error) {

@@ -59,18 +59,27 @@ func (w Workflow) counted(st *tdd.State, err error) error {
 	if !ok || r.Kind != tdd.Refused || !hook && st.CurrentPhase != tdd.Commit {
 		return err
 	}
-	paused, rerr := st.Refuse(tdd.Step{Verdict: tdd.Verdict{Message: r.Message}, Now: time.Now()})
-	if rerr != nil {
-		return errors.Join(err, rerr)
-	}
-	if paused {
-		r.Kind, r.Way = tdd.Paused, "look at it, then: autopilot tdd resume"
-	}
-	if serr := w.save(st); serr != nil {
-		return errors.Join(err, serr)
+	if failed := w.count(st, tdd.Step{Verdict: tdd.Verdict{Message: r.Message}, Now: time.Now()}, r); failed != nil {
+		return errors.Join(err, failed)
 	}
 	return err
 }
+
+// count counts a refusal as an attempt at the step. The last one pauses the run, and the
+// refusal says so.
+func (w Workflow) count(st *tdd.State, step tdd.Step, r *tdd.Refusal) error {
+	paused, err := st.Refuse(step)
+	if err != nil {
+		return err
+	}
+	if paused {
+		r.Kind, r.Way = tdd.Paused, resumeWay
+	}
+	return w.save(st)
+}
+
+// resumeWay is the way out of a pause.
+const resumeWay = "look at it, then: autopilot tdd resume"
 
 // committed is the answer where the commit that was asked for is there already.
 func (w Workflow) committed(st *tdd.State) tdd.Committed {

@@ -94,15 +94,8 @@ func (w Workflow) finalize(ctx context.Context, st *tdd.State, out *tdd.Finalize
 		}
 	}
 	if !step.Verdict.Valid {
-		paused, err := st.Refuse(step)
-		if err != nil {
-			return err
-		}
 		r := &tdd.Refusal{Kind: tdd.Refused, Phase: st.CurrentPhase, Message: step.Verdict.Message, Way: step.Verdict.Suggestion}
-		if paused {
-			r.Kind, r.Way = tdd.Paused, "look at it, then: autopilot tdd resume"
-		}
-		if err := w.save(st); err != nil {
+		if err := w.count(st, step, r); err != nil {
 			return err
 		}
 		return r

@@ -74,8 +74,9 @@ func (w Workflow) complete(ctx context.Context, st *tdd.State, req tdd.CompleteR
 	}
 	e.Gone = w.gone(st)
 	step.Verdict = tdd.Judge(*st, e, w.Settings)
-	step.Verdict.Warning = strings.TrimPrefix(strings.Join([]string{step.Verdict.Warning, w.suspicious(st, step)}, "; "), "; ")
-	step.Verdict.Warning = strings.TrimSuffix(step.Verdict.Warning, "; ")
+	if said := w.suspicious(st, step); said != "" {
+		step.Verdict.Warning = strings.TrimPrefix(step.Verdict.Warning+"; "+said, "; ")
+	}
 	out = tdd.Judged{
 		Validated: step.Verdict.Valid, Message: step.Verdict.Message, Suggestion: step.Verdict.Suggestion, Warning: step.Verdict.Warning,
 		Reported: req.Results, Measured: measured, Attempt: st.AttemptNumber,

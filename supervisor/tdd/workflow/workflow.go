@@ -195,7 +195,7 @@ func notWorking(st *tdd.State) error {
 	r := &tdd.Refusal{Kind: tdd.Refused, Phase: st.CurrentPhase}
 	switch {
 	case st.Status == tdd.OnHold:
-		r.Kind, r.Message, r.Way = tdd.Paused, "the run is paused: "+st.Why, "look at it, then: autopilot tdd resume"
+		r.Kind, r.Message, r.Way = tdd.Paused, "the run is paused: "+st.Why, resumeWay
 	case st.Status == tdd.Completed:
 		r.Message, r.Way = "the workflow is complete", "start another one: autopilot tdd start TASK"
 	case st.Status == tdd.Aborted:

@@ -9,6 +9,7 @@ import (
 
 	"autopilot/supervisor/tdd"
 	"autopilot/supervisor/tdd/message"
+	"autopilot/supervisor/tdd/suite"
 )
 
 const homePrefix = "~/"
@@ -21,7 +22,7 @@ func tddOptions() []Option {
 		choice("commit-type", message.Feat, message.Types(), "type of a commit whose files do not say another", func(c *Config, v string) { c.TDD.CommitType = v }),
 		integer("max-attempts", "3", span[int]{1, 100}, "tries at one step of a test-driven run, after which it waits for a person", func(c *Config, n int) { c.TDD.MaxAttempts = n }),
 		required(text("test-command", tdd.TestsAuto, "shell command that runs the tests; auto tells it from the project, none believes what is reported", func(c *Config, v string) { c.TDD.TestCommand = v })),
-		choice("test-runner", "auto", testRunners(), "form of the output of test-command; auto tells it from the command, exit looks at the exit status alone", func(c *Config, v string) { c.TDD.TestRunner = v }),
+		choice("test-runner", "auto", suite.Runners(), "form of the output of test-command; auto tells it from the command, exit looks at the exit status alone", func(c *Config, v string) { c.TDD.TestRunner = v }),
 		duration("test-timeout", "5m", span[time.Duration]{time.Second, 6 * time.Hour}, "time for one run of the tests", func(c *Config, d time.Duration) { c.TDD.TestTimeout = d }),
 		text("test-pattern", "", "pattern of the files with tests, such as **/*.test.ts; empty tells them by their names", func(c *Config, v string) { c.TDD.TestPattern = v }),
 		threshold("lines", func(c *tdd.Coverage, v *float64) { c.Lines = v }),
@@ -37,11 +38,6 @@ func tddOptions() []Option {
 		out[i].Group = GroupTDD
 	}
 	return out
-}
-
-// testRunners are the forms of output that can be read.
-func testRunners() []string {
-	return []string{"auto", "go", "jest", "vitest", "node", "pytest", "cargo", "tap", "exit"}
 }
 
 func threshold(of string, set func(*tdd.Coverage, *float64)) Option {

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"autopilot/supervisor/tdd"
-	"autopilot/supervisor/tdd/suite"
 )
 
 func tddDefaults() tdd.Settings {
@@ -142,13 +141,5 @@ func TestGroupTDD(t *testing.T) {
 	}
 	if len(inside) != 17 || inside[0] != "tdd" || inside[16] != "tdd-storage" {
 		t.Errorf("the group has %d options: %v", len(inside), inside)
-	}
-}
-
-// What can be chosen is what can be read.
-func TestRunnersAreKnown(t *testing.T) {
-	t.Parallel()
-	if d := cmp.Diff(suite.Runners(), testRunners()); d != "" {
-		t.Errorf("runners (-suite +config):\n%s", d)
 	}
 }

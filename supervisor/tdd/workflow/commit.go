@@ -14,7 +14,6 @@ import (
 	"autopilot/sessions/task/taskmaster"
 	"autopilot/supervisor/tdd"
 	"autopilot/supervisor/tdd/message"
-	"autopilot/supervisor/tdd/suite"
 )
 
 // Commit commits what the current subtask changed, with its status in the task file,
@@ -264,18 +263,6 @@ func mark(st *tdd.State) string {
 		id = fmt.Sprintf("%s-%d", st.CurrentPhase, len(st.Commits))
 	}
 	return fmt.Sprintf("Autopilot-Run: %s %s", st.RunID, id)
-}
-
-// isTest returns what tells a test file from others: the pattern that a person has
-// given, or else the usual forms and that of the project's test command.
-func (w Workflow) isTest(by tdd.Rules) func(path string) bool {
-	if given := w.Settings.TestPattern; given != "" {
-		return func(path string) bool { return suite.IsTest(path, given) }
-	}
-	pattern := suite.Pattern(suite.Runner(by.TestRunner))
-	return func(path string) bool {
-		return suite.IsTest(path, "") || pattern != "" && suite.IsTest(path, pattern)
-	}
 }
 
 // change is a commit to make, with the status of the task or subtask that it completes.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"autopilot/sessions/commit"
 	"autopilot/sessions/task/taskmaster"
 	"autopilot/supervisor/tdd"
 	"autopilot/supervisor/tdd/message"
@@ -235,39 +234,6 @@ func (w Workflow) resolve(file *taskmaster.File) error {
 	return nil
 }
 
-// branch chooses the name of the run's branch. Nothing is made yet.
-func (w Workflow) branch(ctx context.Context, req tdd.StartRequest, b begin) (string, error) {
-	tree, name := w.tree(), req.Branch
-	if name == "" {
-		name = message.Branch(w.Settings.BranchPattern, b.Tag, b.TaskID, b.TaskTitle)
-		other, err := tree.Conflict(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		if other != "" { // a branch named like the tag stands where a folder would have to be
-			name = message.Flat(name)
-		}
-	}
-	protected, err := tree.Protected(ctx, w.Settings.Remote)
-	if err != nil {
-		return "", err
-	}
-	if commit.IsProtected(protected, name) {
-		return "", invalid("choose another name with --branch", "%s is a default branch; nothing is ever committed there", name)
-	}
-	if name == b.BaseBranch {
-		return name, nil
-	}
-	exists, err := tree.Exists(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	if exists {
-		return "", invalid(fmt.Sprintf("'git switch %s' first to go on with it, or choose another name with --branch", name), "branch already exists: %s", name)
-	}
-	return name, nil
-}
-
 // clean looks at what is changed before the run begins. It is the person's.
 func (w Workflow) clean(ctx context.Context, sure bool) (map[string]string, error) {
 	ch, err := w.tree().Changes(ctx, w.ignored()...)
@@ -333,68 +299,6 @@ func (w Workflow) setUp(ctx context.Context, st *tdd.State) error {
 		return err
 	}
 	return w.save(st)
-}
-
-// undo goes back to where the person was when a run could not be set up.
-func (w Workflow) undo(ctx context.Context, st *tdd.State) error {
-	branch, head, err := w.tree().Current(ctx)
-	if err != nil || branch != st.Branch || branch == st.BaseBranch || head != st.BaseCommit {
-		return err
-	}
-	if st.BaseBranch == "" {
-		err = w.tree().Detach(ctx, st.BaseCommit)
-	} else {
-		err = w.tree().Switch(ctx, st.BaseBranch)
-	}
-	if err != nil {
-		return err
-	}
-	return w.tree().Delete(ctx, st.Branch)
-}
-
-// makeBranch checks the run's branch out and makes it where it is not there. A git that
-// a killed process has left may do the same at this moment, so what fails is looked at
-// again.
-func (w Workflow) makeBranch(ctx context.Context, st *tdd.State) (created bool, err error) {
-	for range branchTries {
-		current, _, err := w.tree().Current(ctx)
-		if err != nil || current == st.Branch {
-			return created, err
-		}
-		exists, err := w.tree().Exists(ctx, st.Branch)
-		switch {
-		case err != nil:
-			return false, err
-		case exists:
-			err = w.toBranch(ctx, st)
-		default:
-			created = true
-			err = w.tree().Make(ctx, st.Branch, st.BaseCommit)
-		}
-		if err == nil {
-			return created, nil
-		}
-		if now, there := w.tree().Exists(ctx, st.Branch); there != nil || now == exists {
-			return false, err // nobody else is at it
-		}
-	}
-	return false, fmt.Errorf("check out %s: somebody else makes and removes it", st.Branch)
-}
-
-const branchTries = 5
-
-// noBranch puts what git says of a branch into a refusal.
-func noBranch(err error) error {
-	if r, ok := errors.AsType[*tdd.Refusal](err); ok {
-		return r
-	}
-	if p, ok := errors.AsType[*commit.ProtectedError](err); ok {
-		return &tdd.Refusal{Kind: tdd.Refused, Message: p.Error(), Way: "choose another branch with --branch", Cause: err}
-	}
-	if h, ok := hinted(err); ok {
-		return &tdd.Refusal{Kind: tdd.Invalid, Phase: tdd.BranchSetup, Message: err.Error(), Way: h, Cause: err}
-	}
-	return err
 }
 
 // hinted is the way out that an error knows.

@@ -16,7 +16,6 @@ import (
 	"autopilot/supervisor/gate"
 	"autopilot/supervisor/tdd"
 	"autopilot/supervisor/tdd/runs"
-	"autopilot/supervisor/tdd/suite"
 )
 
 // Workflow walks the runs of one work tree.
@@ -140,57 +139,6 @@ func (w Workflow) working(ctx context.Context, st *tdd.State) error {
 	}
 }
 
-// whole refuses a branch that has lost a commit of the run.
-func (w Workflow) whole(ctx context.Context, st *tdd.State, head string) error {
-	if head == st.Head {
-		return nil
-	}
-	there, err := w.tree().Contains(ctx, head, st.Head)
-	if err != nil || there {
-		return err
-	}
-	if again, err := w.rebased(ctx, st, head); err != nil || again {
-		return err
-	}
-	return &tdd.Refusal{
-		Kind: tdd.Refused, Phase: st.CurrentPhase, Message: fmt.Sprintf("branch %s was rewritten: commit %.10s of this run is not in it any more", st.Branch, st.Head),
-		Way: fmt.Sprintf("bring it back ('git reflog' shows what was done; git branch keep; git reset --keep %.10s), or give the run up: autopilot tdd abort", st.Head),
-	}
-}
-
-// rebased finds the commits of the run again, by their marks, where somebody has amended
-// or rebased them. It reports whether all are there.
-func (w Workflow) rebased(ctx context.Context, st *tdd.State, head string) (bool, error) {
-	if len(st.Commits) == 0 {
-		return false, nil
-	}
-	messages, err := w.tree().Messages(ctx, st.BaseCommit, head)
-	if err != nil {
-		return false, err
-	}
-	commits := slices.Clone(st.Commits)
-	for i, m := range commits {
-		commits[i].SHA = ""
-		for sha, text := range messages {
-			if slices.Contains(strings.Split(text, "\n"), m.Mark) {
-				commits[i].SHA = sha
-			}
-		}
-		if commits[i].SHA == "" {
-			return false, nil
-		}
-	}
-	st.Commits, st.Head = commits, commits[len(commits)-1].SHA
-	return true, nil
-}
-
-func branchWords(branch string) string {
-	if branch == "" {
-		return "no branch (detached HEAD)"
-	}
-	return "branch " + branch
-}
-
 func notWorking(st *tdd.State) error {
 	r := &tdd.Refusal{Kind: tdd.Refused, Phase: st.CurrentPhase}
 	switch {
@@ -293,25 +241,6 @@ func (w Workflow) take(runID string) error {
 	return w.Store.Save(st)
 }
 
-// toBranch checks the run's branch out where that costs nobody anything.
-func (w Workflow) toBranch(ctx context.Context, st *tdd.State) error {
-	branch, _, err := w.tree().Current(ctx)
-	if err != nil || branch == st.Branch {
-		return err
-	}
-	ch, err := w.tree().Changes(ctx, w.ignored()...)
-	if err != nil {
-		return err
-	}
-	if len(ch.Files) > 0 {
-		return &tdd.Refusal{
-			Kind: tdd.Refused, Phase: st.CurrentPhase, Way: "commit or stash them, then: git switch " + st.Branch,
-			Message: fmt.Sprintf("the work tree is on %s with changes (%s), and the run's branch is %s", branchWords(branch), ch.Words(), st.Branch),
-		}
-	}
-	return w.tree().Switch(ctx, st.Branch)
-}
-
 // confirmed asks for what must not happen by itself. Without a person to ask, the
 // refusal says what is in the way.
 func (w Workflow) confirmed(ctx context.Context, sure bool, question string, otherwise *tdd.Refusal) error {
@@ -329,88 +258,6 @@ func (w Workflow) confirmed(ctx context.Context, sure bool, question string, oth
 		return otherwise
 	}
 	return nil
-}
-
-// Suite is the project's test command, nil when reports are believed.
-func (w Workflow) Suite() (*suite.Suite, error) { return suite.Choose(w.Repo.Top, w.Settings) }
-
-// measure runs the tests; nil when none are known. The files that they leave or change in
-// the work tree are noted in artifacts, with what they look like.
-func (w Workflow) measure(ctx context.Context, by tdd.Rules, coverage bool, artifacts *map[string]string) (*tdd.Measured, error) {
-	if by.TestCommand == "" {
-		return nil, nil
-	}
-	s := suite.Suite{Command: by.TestCommand, Runner: suite.Runner(by.TestRunner)}
-	scratch, err := w.Store.Scratch()
-	if err != nil {
-		return nil, err
-	}
-	before, err := w.tree().Changes(ctx, w.ignored()...)
-	if err != nil {
-		return nil, err
-	}
-	m := s.Run(ctx, suite.Options{Dir: w.Repo.Top, Scratch: scratch, Gate: w.Gate, Timeout: w.Settings.TestTimeout, Coverage: coverage && w.Settings.Thresholds.Any()})
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("run the tests: %w", context.Cause(ctx))
-	}
-	after, err := w.tree().Changes(ctx, w.ignored()...)
-	if err != nil {
-		return nil, err
-	}
-	*artifacts = left(*artifacts, before.Prints, after.Prints)
-	return &m, nil
-}
-
-// mostArtifacts bounds the files that are remembered as left by tests.
-const mostArtifacts = 2000
-
-// left are the files that tests have left, after another run of them. A file that was
-// changed by somebody else since is work, and stays work.
-func left(known, before, after map[string]string) map[string]string {
-	out := map[string]string{}
-	for f, print := range after {
-		was, there := before[f]
-		by, ours := known[f]
-		if (!there || ours && by == was) && len(out) < mostArtifacts {
-			out[f] = print
-		}
-	}
-	return out
-}
-
-// judgedBy are the settings that a run is judged by, as they are now.
-func (w Workflow) judgedBy() (tdd.Rules, error) {
-	s, err := w.Suite()
-	if err != nil {
-		return tdd.Rules{}, err
-	}
-	r := tdd.Rules{AlreadyImplemented: w.Settings.AlreadyImplemented, Settings: w.testSettings()}
-	if s != nil {
-		r.TestCommand, r.TestRunner = s.Command, string(s.Runner)
-	}
-	return r, nil
-}
-
-// testSettings is what a person has chosen about the test command.
-func (w Workflow) testSettings() string { return w.Settings.TestRunner + " " + w.Settings.TestCommand }
-
-// sameRules refuses settings that were changed while the run is on: who is judged must
-// not choose the judge. What can be told from the project's files may change with them;
-// the command stays the one that was found.
-func (w Workflow) sameRules(st *tdd.State) error {
-	var what string
-	switch was := st.Rules; {
-	case was.Settings != w.testSettings():
-		what = fmt.Sprintf("the test runner and command are %q now and were %q", w.testSettings(), was.Settings)
-	case was.AlreadyImplemented != w.Settings.AlreadyImplemented:
-		what = fmt.Sprintf("already-implemented is %v now and was %v", w.Settings.AlreadyImplemented, was.AlreadyImplemented)
-	default:
-		return nil
-	}
-	return &tdd.Refusal{
-		Kind: tdd.Refused, Phase: st.CurrentPhase, Message: "the settings have changed since the run began: " + what,
-		Way: "put them back; a person who means it says: autopilot tdd resume",
-	}
 }
 
 // tasks reads the file of the run's task.

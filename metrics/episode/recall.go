@@ -13,7 +13,7 @@ const (
 	k1          = 1.2
 	b           = 0.75
 	queryTerms  = 32 // terms of a query that count
-	recallTries = 4
+	recallTries = 32 // looks at chunks that others prune at the same time
 	spareFinds  = 1024
 )
 

@@ -18,7 +18,7 @@
 //
 // Hooks run and commits are signed as the repository has it. No editor is opened and
 // nothing asks on a terminal: git gets none. The end of the context ends git, its hooks
-// and what they have started; what takes long to clean up is killed after three seconds.
+// and what they have started; what takes long to clean up is killed after ten seconds.
 //
 // # When the branch is switched meanwhile
 //

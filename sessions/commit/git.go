@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	askLimit  = 2 * time.Minute // for a question to git
-	waitDelay = 3 * time.Second // from the request to end to the kill
-	maxOutput = 4 << 10         // bytes of an output that are passed on
-	keptBytes = 64 << 10        // of an output that are looked at, so that secrets are found before it is cut
+	askLimit  = 2 * time.Minute  // for a question to git
+	waitDelay = 10 * time.Second // from the request to end to the kill
+	maxOutput = 4 << 10          // bytes of an output that are passed on
+	keptBytes = 64 << 10         // of an output that are looked at, so that secrets are found before it is cut
 )
 
 // Tree is a work tree that is changed. Several may be used at once, of one repository

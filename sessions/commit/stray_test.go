@@ -312,7 +312,8 @@ func TestKilledAndAstray(t *testing.T) {
 // What a person has committed stays, however much it is like ours.
 func TestKilledAndCommittedByHand(t *testing.T) {
 	t.Parallel()
-	dead := "touch HERE; kill -9 $(ps -o ppid= -p $PPID) $PPID"
+	// It comes to the kill when the commit is on record: before that nothing is lost.
+	dead := "us=$(ps -o ppid= -p $PPID); until [ -e .git/autopilot-commit/commit.json ]; do sleep 0.02; done; touch HERE; kill -9 $us $PPID"
 	for name, tc := range map[string]struct {
 		hook string
 		do   [][]string

@@ -253,8 +253,8 @@ func TestNeverOverTheCap(t *testing.T) {
 		t.Errorf("%d sub-agents ran at once, the cap is %d", got, limit)
 	}
 	s := load(t, path)
-	if len(s.Active) != 0 || int64(s.Allowed) != allowed.Load() || int64(len(s.Refused)) != refused.Load() || s.Allowed+len(s.Refused) != hooks*rounds {
-		t.Errorf("counted %d active, %d allowed, %d refused; the hooks saw %d and %d", len(s.Active), s.Allowed, len(s.Refused), allowed.Load(), refused.Load())
+	if len(s.Active) != 0 || int64(s.Allowed) != allowed.Load() || int64(s.RefusedCount()) != refused.Load() || s.Allowed+s.RefusedCount() != hooks*rounds {
+		t.Errorf("counted %d active, %d allowed, %d refused; the hooks saw %d and %d", len(s.Active), s.Allowed, s.RefusedCount(), allowed.Load(), refused.Load())
 	}
 	for _, r := range s.Refused {
 		if r.Active != limit {

@@ -132,7 +132,7 @@ func (s *session) prepare() error {
 	}
 	// A hook that cannot run at all must refuse as well: claude takes every exit
 	// status but 2 for consent.
-	data, err := launch.Settings(launch.Hooks{Agents: s.HookCommand + " " + launch.Quote(string(s.cap)) + " || exit 2", Stop: s.StopHook})
+	data, err := launch.Settings(launch.Hooks{Agents: s.HookCommand + " " + launch.Quote(string(s.cap)) + " || exit 2", Stop: s.StopHook, Gate: s.GateHook})
 	if err != nil {
 		return err
 	}

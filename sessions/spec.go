@@ -60,6 +60,9 @@ type Spec struct {
 	// tasks remain; empty for none. It cannot be combined with a Schema, whose
 	// report ends the turn before any hook is asked.
 	StopHook string
+	// GateHook is the shell command of the hook that holds calls for a person; empty for
+	// none. It has to refuse the call by itself where it cannot decide.
+	GateHook string
 	// Server is the command line of the tool server that the session gets under the
 	// name ServerName; empty for none.
 	Server []string

@@ -19,6 +19,13 @@
 // The file is replaced, never changed in place, and needs no fsync: it means
 // nothing once the session is over.
 //
+// # Calls that need a person
+//
+// Gate holds a call that the rules of package approval/rule are about until a person has
+// approved it, once. What it needs to know stands in a file of the session, not in
+// settings that the session could change. It fails closed for every tool that can do
+// harm, and costs a free call neither a process nor a look at the disk beyond that file.
+//
 // # The end and the beginning of a turn's work
 //
 // Stop sends an agent on that wants to stop while tasks remain, and Start tells a

@@ -173,7 +173,12 @@ func RefusedExtra(extra []string) error {
 type Hooks struct {
 	Agents string // keeps the cap on sub-agents
 	Stop   string // asked when the session wants to stop; empty for none
+	Gate   string // holds calls for a person; empty for none
 }
+
+// gateTime bounds the hook that holds calls, in seconds. It waits for its lock for less
+// than that: a hook that is timed out would let the call through.
+const gateTime = 120
 
 // Settings is the content of the settings file of a session: its hooks. A version
 // of the CLI that does not know one of the events ignores it. Hooks are switched on
@@ -191,6 +196,9 @@ func Settings(h Hooks) ([]byte, error) {
 	}
 	agents := []matcher{{Matcher: "Agent|Task", Hooks: []command{{Type: "command", Command: h.Agents, Timeout: 30}}}}
 	hooks := map[string]any{"PreToolUse": agents, "PostToolUse": agents, "PostToolUseFailure": agents}
+	if h.Gate != "" {
+		hooks["PreToolUse"] = append([]matcher{{Matcher: "*", Hooks: []command{{Type: "command", Command: h.Gate, Timeout: gateTime}}}}, agents...)
+	}
 	if h.Stop != "" {
 		hooks["Stop"] = []matcher{{Hooks: []command{{Type: "command", Command: h.Stop, Timeout: 30}}}}
 	}

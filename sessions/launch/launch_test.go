@@ -227,6 +227,32 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestGateSeesEveryTool has the hook that holds calls asked before all others, for any
+// tool.
+func TestGateSeesEveryTool(t *testing.T) {
+	t.Parallel()
+	data, err := Settings(Hooks{Agents: "cap", Gate: "gate || exit 2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Hooks map[string][]struct {
+			Matcher string
+			Hooks   []struct{ Command string }
+		}
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	pre := got.Hooks["PreToolUse"]
+	if len(pre) != 2 || pre[0].Matcher != "*" || pre[0].Hooks[0].Command != "gate || exit 2" || pre[1].Hooks[0].Command != "cap" {
+		t.Errorf("before a tool: %+v", pre)
+	}
+	if post := got.Hooks["PostToolUse"]; len(post) != 1 || post[0].Hooks[0].Command != "cap" {
+		t.Errorf("after a tool: %+v", post)
+	}
+}
+
 // TestServer gives a session the tool server and lets its tools run without asking.
 func TestServer(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,7 @@ func (s *session) actMore(verb, rest string, fields []string) {
 	switch verb {
 	case "say":
 		s.say(rest)
+		s.answer = rest
 	case "big":
 		text := strings.Repeat("x", number(at(fields, 0), 1<<20))
 		s.say(text)
@@ -129,16 +130,28 @@ func (s *session) apiError(status int, kind string) {
 // bash runs a command as the CLI's Bash tool does: in a session of its own,
 // waited for, killed with its session on an interrupt.
 func (s *session) bash(command string) {
-	id, block := s.toolUse("Bash", map[string]any{"command": command})
+	input := map[string]any{"command": command}
+	id, block := s.toolUse("Bash", input)
 	s.assistant("", block)
+	if no := s.ask("PreToolUse", id, "Bash", input); no != "" {
+		s.toolResult("", id, no, true)
+		s.requesting()
+		return
+	}
 	out, err := s.running.run(command)
 	s.toolResult("", id, out, err != nil)
 	s.requesting()
 }
 
 func (s *session) write(name, text string) {
-	id, block := s.toolUse("Write", map[string]any{"file_path": name, "content": text})
+	input := map[string]any{"file_path": name, "content": text}
+	id, block := s.toolUse("Write", input)
 	s.assistant("", block)
+	if no := s.ask("PreToolUse", id, "Write", input); no != "" {
+		s.toolResult("", id, no, true)
+		s.requesting()
+		return
+	}
 	err := os.MkdirAll(filepath.Dir(name), 0o755)
 	if err == nil {
 		err = os.WriteFile(name, []byte(text+"\n"), 0o644)

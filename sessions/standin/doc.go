@@ -13,7 +13,7 @@
 // lines of three dashes; the last section serves every further process. Each
 // line is a verb and its arguments:
 //
-//	say TEXT                 an answer of the model
+//	say TEXT                 an answer of the model; the next result repeats it
 //	big BYTES [result]       an answer of that many bytes, in one line; the result repeats it
 //	think DUR                stay silent, waiting for the model
 //	hang                     stay silent for ever

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -74,7 +76,7 @@ func (s *session) agents(n int, how string) {
 	reasons := make([]string, n)
 	var asked, done sync.WaitGroup
 	for i, id := range ids {
-		asked.Go(func() { reasons[i] = s.ask("PreToolUse", id) })
+		asked.Go(func() { reasons[i] = s.ask("PreToolUse", id, "Agent", nil) })
 	}
 	asked.Wait()
 	for i, id := range ids {
@@ -114,13 +116,13 @@ func (s *session) agent(i int, id, how string) {
 		"type": "system", "subtype": "task_notification", "task_id": task, "tool_use_id": id, "status": status,
 		"summary": "part", "usage": map[string]any{"total_tokens": tokens, "tool_uses": 1, "duration_ms": 1},
 	})
-	s.ask("PostToolUse", id)
+	s.ask("PostToolUse", id, "Agent", nil)
 	s.toolResult("", id, "report", status == "failed")
 }
 
-// ask runs the hooks of the settings for the sub-agent tool and returns the
-// reason of a refusal.
-func (s *session) ask(event, id string) string {
+// ask runs the hooks of the settings for a call of a tool and returns the reason of a
+// refusal.
+func (s *session) ask(event, id, tool string, input map[string]any) string {
 	var settings struct {
 		Hooks map[string][]struct {
 			Matcher string
@@ -131,12 +133,16 @@ func (s *session) ask(event, id string) string {
 	if err != nil || json.Unmarshal(data, &settings) != nil {
 		return ""
 	}
+	dir, _ := os.Getwd()
+	in, err := json.Marshal(map[string]any{"hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_use_id": id, "session_id": s.id, "cwd": dir})
+	if err != nil {
+		return err.Error()
+	}
 	for _, m := range settings.Hooks[event] {
+		if m.Matcher != "" && m.Matcher != "*" && !slices.Contains(strings.Split(m.Matcher, "|"), tool) {
+			continue
+		}
 		for _, h := range m.Hooks {
-			in, err := json.Marshal(map[string]any{"hook_event_name": event, "tool_name": "Agent", "tool_use_id": id, "session_id": s.id})
-			if err != nil {
-				return err.Error()
-			}
 			cmd := exec.Command("sh", "-c", h.Command)
 			cmd.Stdin = bytes.NewReader(in)
 			out, err := cmd.Output()

@@ -41,7 +41,7 @@ func fuzzTasks(f *testing.F, source string, parse func([]byte) ([]Task, error)) 
 func FuzzParseTeamTask(f *testing.F)  { fuzzTasks(f, TeamTasks, parseTeamTask) }
 func FuzzParseSwarm(f *testing.F)     { fuzzTasks(f, SwarmTasks, parseSwarm) }
 func FuzzParseChecklist(f *testing.F) { fuzzTasks(f, FileChecklist, parseChecklist) }
-func FuzzParseIncrement(f *testing.F) { fuzzTasks(f, SpecWeave, parseIncrement) }
+func FuzzParseIncrement(f *testing.F) { fuzzTasks(f, SpecWeave, ParseIncrement) }
 func FuzzParseMarkdown(f *testing.F)  { fuzzTasks(f, Markdown, parseMarkdown) }
 func FuzzParseIssues(f *testing.F)    { fuzzTasks(f, GitHubIssues, parseIssues) }
 

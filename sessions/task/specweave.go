@@ -68,7 +68,7 @@ func (f *finding) readIncrement(repo folder, increment string) {
 		f.missing(repo.path(name), err)
 		return
 	}
-	tasks, err := parseIncrement(data)
+	tasks, err := ParseIncrement(data)
 	f.fault(repo.path(name), err)
 	f.add(list{tasks: tasks}, word(increment), repo.path(name))
 }
@@ -87,10 +87,10 @@ func parseMetadata(data []byte) (string, error) {
 	return "", errors.New("has no status")
 }
 
-// parseIncrement reads the tasks of an increment, which come in two forms: a heading
+// ParseIncrement reads the tasks of an increment, which come in two forms: a heading
 // "### T-001: title" with fields in bold below it, and an item of a list
 // "- [ ] [T001] title". Check boxes without such a number are criteria and no tasks.
-func parseIncrement(data []byte) ([]Task, error) {
+func ParseIncrement(data []byte) ([]Task, error) {
 	var tasks []Task
 	var bad record.Flaws
 	zero(data, &bad)

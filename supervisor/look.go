@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"autopilot/metrics/ledger"
@@ -56,13 +58,39 @@ func (l *loop) occasion() pursuit.Occasion {
 	if l.Limits.MaxTokens > 0 {
 		at.Left.Tokens = max(0, l.Limits.MaxTokens-l.spent().Tokens)
 	}
-	if rep := l.report(); rep != nil && l.file.Tasks == nil && rep.SaysDone() && l.result.Ending == outcome.Completed {
-		at.Claim = rep.Summary
-		if at.Claim == "" {
-			at.Claim = "(without a summary)"
-		}
+	if l.file.Tasks == nil && l.result.Ending == outcome.Completed {
+		at.Claim = l.claim()
 	}
 	return at
+}
+
+// claim is what the session says when it says that its goal is reached. Where a promise
+// is asked for, nothing else is a claim.
+func (l *loop) claim() string {
+	rep, words := l.report(), ""
+	if rep != nil {
+		words = rep.Summary
+	}
+	switch {
+	case rep != nil && rep.NeedsPerson != "":
+		return ""
+	case l.Promise != "":
+		if !prompt.Promised(l.wholeAnswer(), l.Promise) {
+			return ""
+		}
+	case rep == nil || !rep.SaysDone():
+		return ""
+	}
+	return cmp.Or(words, "(without a summary)")
+}
+
+// wholeAnswer is the last answer of the session, as far as it is kept.
+func (l *loop) wholeAnswer() string {
+	data, err := os.ReadFile(sessions.AnswerPath(l.spec.Folder))
+	if err != nil {
+		return l.result.Answer
+	}
+	return string(data)
 }
 
 func (l *loop) timeLeft() time.Duration {
@@ -188,6 +216,49 @@ func askedBy(s *State, r sessions.Result) bool {
 	}
 	g.Ask(pursuit.Question{Text: rep.NeedsPerson, Options: rep.NextSteps, Reason: "question", At: r.EndedAt, Session: string(r.Conversation())})
 	return true
+}
+
+// patience is how many sessions in a row may end with calls that wait for a person before
+// the run waits as well: one of them may have found other work.
+const patience = 2
+
+// asked reports whether a person is needed: the session has a question, or it came back
+// to calls that are held.
+func (l *loop) asked() bool {
+	if _, own := l.Source.(Keeper); own {
+		return false
+	}
+	held := l.held()
+	if askedBy(&l.file, l.result) {
+		return true
+	}
+	g := l.file.Pursuit.Current()
+	if len(held) == 0 || g == nil || l.claim() != "" {
+		l.file.HeldInRow = 0
+		return false
+	}
+	if l.file.HeldInRow++; l.file.HeldInRow < patience {
+		return false
+	}
+	l.file.HeldInRow = 0
+	g.Ask(pursuit.Question{
+		Text:    "these calls wait for approval: " + strings.Join(held, "; "),
+		Options: []string{"autopilot approve ID, then autopilot resume", "autopilot deny ID --because TEXT, then autopilot resume"},
+		Reason:  "human_gate", At: l.result.EndedAt, Session: string(l.result.Conversation()),
+	})
+	return true
+}
+
+// held are the calls of the session that wait for a person.
+func (l *loop) held() []string {
+	if l.Held == nil {
+		return nil
+	}
+	held := l.Held(string(l.result.ID))
+	for _, h := range held {
+		l.Log.Warn("a call waits for a person", "act", "gate", "detail", h)
+	}
+	return held
 }
 
 // objective is what the next session of the current goal is told.

@@ -302,6 +302,7 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 	l.file.Current = &Current{
 		SessionID: string(s.ID), Mode: l.assignment.Mode, SessionType: l.assignment.SessionType,
 		StartedAt: time.Now(), LedgerOffset: l.offset, Records: l.assignment.Records, Conversation: string(s.ConversationID),
+		Work: l.assignment.Work,
 	}
 	if s.Continue != nil {
 		l.file.Current.NextStep = s.Continue.NextStep
@@ -417,7 +418,8 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 		l.file.Errors = append(l.file.Errors, errorKind(r))
 	}
 	l.facts.Errors = l.file.Errors
-	if askedBy(&l.file, r) {
+	keeper, keeps := l.Source.(Keeper)
+	if l.asked() || keeps && keeper.Kept() {
 		l.facts.Carryover = nil // what is blocked by a question is not left undone
 	}
 	if h := killswitch.CheckAfter(l.Limits, l.facts); h != nil {

@@ -36,6 +36,13 @@ type Advancer interface {
 	Advance(ctx context.Context, res *sessions.Result, log *slog.Logger)
 }
 
+// Keeper is a source that takes the questions of its sessions as its own: the run does not
+// wait for the answer. Kept reports whether what the last session was for is over, or put
+// aside.
+type Keeper interface {
+	Kept() bool
+}
+
 // Waits bound the waiting for a limit of the API.
 type Waits struct {
 	Margin  time.Duration // after the reset time of a usage limit
@@ -94,6 +101,12 @@ type Options struct {
 	Recall func(work string) []string
 	// Learn takes what the run teaches, at its end; nil for nobody.
 	Learn func(episode.Episode) error
+	// Promise is what a session has to say before its goal counts as reached; empty for
+	// nothing.
+	Promise string
+	// Held are the calls of a session that wait for a person, a line each; nil when none
+	// is ever held.
+	Held func(session string) []string
 	// Reflections takes a line for each reflection; nil when none is wanted.
 	Reflections func(pursuit.Record) error
 	// ModeRequested is the mode that a person wants from now on, or nothing.

@@ -73,6 +73,9 @@ func addSession(s *State, r sessions.Result, by, id string) {
 		Conversation: string(r.Conversation()), Iteration: s.Carried.Iterations + s.Iteration, Ending: string(r.Ending),
 		Opened: r.Opened, NextStep: r.NextStep, Goal: s.Pursuit.Progress().Goal,
 	}
+	if s.Current != nil {
+		s.Last.Work = s.Current.Work
+	}
 	s.Current = nil
 	follow(s, r)
 	recordGoals(s)

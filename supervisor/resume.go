@@ -125,7 +125,7 @@ func cutShort() []outcome.Ending {
 // answer now. A conversation about another goal is over.
 func (l *loop) continues(s *sessions.Spec) {
 	last := l.file.Last
-	if l.Previous == nil || l.file.Iteration > 0 || last == nil || !last.Opened || last.Conversation == "" || last.Goal != l.file.Pursuit.Progress().Goal {
+	if l.Previous == nil || l.file.Iteration > 0 || last == nil || !last.Opened || last.Conversation == "" || last.Goal != l.file.Pursuit.Progress().Goal || last.Work != l.assignment.Work {
 		return
 	}
 	answer := ""

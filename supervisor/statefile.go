@@ -39,6 +39,7 @@ type State struct {
 	Mode      string             `json:"mode"`
 	Pursuit   pursuit.State      `json:"pursuit"`
 	Errors    []string           `json:"errors_in_row,omitempty"` // kinds of the errors of the last sessions
+	HeldInRow int                `json:"held_in_row,omitempty"`   // sessions in a row with calls that wait for a person
 	Outcomes  ledger.Outcomes    `json:"outcomes"`
 	Costs     []killswitch.Spend `json:"costs,omitempty"` // of the last sessions
 	Carried   Carried            `json:"carried"`
@@ -65,6 +66,7 @@ type Last struct {
 	Opened       bool   `json:"opened"` // the conversation exists
 	NextStep     int    `json:"next_step"`
 	Goal         int    `json:"goal"` // for which it worked, from 1; 0 for none
+	Work         string `json:"work,omitempty"`
 }
 
 // Current is the session that runs or is not recorded yet.
@@ -73,8 +75,9 @@ type Current struct {
 	Mode         string    `json:"mode"`
 	SessionType  string    `json:"session_type"`
 	StartedAt    time.Time `json:"started_at"`
-	LedgerOffset int64     `json:"ledger_offset"` // size of the session ledger when it started
-	Records      bool      `json:"records"`       // the session writes a record of its own
+	LedgerOffset int64     `json:"ledger_offset"`  // size of the session ledger when it started
+	Records      bool      `json:"records"`        // the session writes a record of its own
+	Work         string    `json:"work,omitempty"` // what it is for, as the assignment names it
 
 	// Conversation is the one of an earlier session that this one goes on with, at
 	// NextStep; empty when it opens its own.

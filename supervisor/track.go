@@ -85,7 +85,8 @@ func (l *loop) lastLook(ctx context.Context) {
 // over, however the session ended; a question of the session comes before all else.
 func (l *loop) afterSession(ctx context.Context) *stopping {
 	l.advance(ctx, &l.result)
-	asked := l.file.Tasks != nil && askedBy(&l.file, l.result)
+	_, own := l.Source.(Keeper)
+	asked := l.file.Tasks != nil && !own && askedBy(&l.file, l.result)
 	if s := l.track(ctx); s != nil && (!asked || s.cause == CauseWorkDone) {
 		return s
 	}

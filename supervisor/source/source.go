@@ -25,6 +25,9 @@ type Assignment struct {
 	Schema       string             `json:"-"`      // of the report; empty when none is asked for
 	Notice       string             `json:"-"`      // added to the system prompt
 	Manual       string             `json:"manual"` // what a person would type instead
+	// Work names what the session is for, where a run works on several things one after the
+	// other; a conversation about one of them is not gone on with for another.
+	Work string `json:"work,omitempty"`
 	// Records is set when the session writes its own record in the ledger.
 	Records bool `json:"records"`
 }
@@ -37,20 +40,26 @@ type Request struct {
 }
 
 // Goal works towards goals in words, each as it comes in the request.
-type Goal struct{}
+type Goal struct {
+	Promise string // what a session has to say before its goal counts as reached; empty for nothing
+}
 
 // Name is the name of the source.
 func (Goal) Name() string { return "goal" }
 
 // Next asks for another session towards the goal. A goal that was given is
 // certain: the person chose it.
-func (Goal) Next(r Request) Assignment {
-	return Assignment{
+func (g Goal) Next(r Request) Assignment {
+	a := Assignment{
 		Mode: "goal", SessionType: "feature", Confidence: 1, Rationale: "the goal was given",
 		Alternatives: []mode.Alternative{}, Missing: []string{},
-		Steps: []sessions.Step{{Prompt: prompt.Goal(r.Objective)}}, Schema: prompt.ReportSchema,
+		Steps: []sessions.Step{{Prompt: prompt.Goal(r.Objective) + prompt.Promise(g.Promise)}}, Schema: prompt.ReportSchema,
 		Manual: "claude " + quote(r.Objective.Goal),
 	}
+	if g.Promise != "" { // a form for the answer would leave no place for it; the report comes through a tool
+		a.Schema = ""
+	}
+	return a
 }
 
 // Lifecycle runs the sessions of session-orchestrator, with the mode that its

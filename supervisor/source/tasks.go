@@ -39,6 +39,8 @@ type Track struct {
 	Empty   []string `json:"empty,omitempty"` // why sources have nothing, when none has anything
 	// Person is why a person is needed; empty while none is.
 	Person string `json:"person,omitempty"`
+	// Failures are the pieces that failed, with why; they say more than their number.
+	Failures []string `json:"failures,omitempty"`
 	// Moves counts progress that is smaller than a task, where the work knows such.
 	Moves int `json:"moves,omitempty"`
 }

@@ -92,7 +92,7 @@ func (s *State) Verdict() (v Verdict, why string) {
 	case s.Total == 0 && len(s.Broken) == 0:
 		return None, "no tasks discovered from any source: " + strings.Join(s.Empty, "; ")
 	case s.Completed == s.Total && s.Track.Failed > 0 && len(s.Broken) == 0:
-		return Failed, fmt.Sprintf("all %d tasks are over, %d of them failed", s.Total, s.Track.Failed)
+		return Failed, fmt.Sprintf("all %d tasks are over, %d of them failed", s.Total, s.Track.Failed) + named(s.Failures)
 	case s.Completed == s.Total && len(s.Broken) == 0:
 		return Done, fmt.Sprintf("all %d tasks are complete", s.Total)
 	case s.Blocked != "" && len(s.Broken) == 0:
@@ -101,6 +101,13 @@ func (s *State) Verdict() (v Verdict, why string) {
 		return Stuck, fmt.Sprintf("no progress in %d sessions (%d/%d tasks complete)", s.Stalled, s.Completed, s.Total)
 	}
 	return GoOn, ""
+}
+
+func named(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, "; ")
 }
 
 // With adds to the checks of a goal that none of the tasks remains. Without a state it

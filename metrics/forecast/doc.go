@@ -22,6 +22,9 @@
 // 60,000 tokens and $0.30, from a third to three times of it. A quantity that no
 // run knows is guessed in the same way from the sessions that are expected.
 //
+// Work that is a list of tasks, of which no earlier run is alike, is guessed by Cold from
+// how many tasks there are.
+//
 // # Guarantees
 //
 // Every number of a forecast is finite and above zero, with low <= likely <= high

@@ -34,14 +34,18 @@ func layers() []string {
 // maxFanOut, each with its own limit, because wiring is what they are for.
 func fanOutExceptions() map[string]int {
 	return map[string]int{
-		"supervisor":              20,
-		"sessions":                11, // where the parts of one session meet
-		"cmd/internal/cli":        1 << 10,
-		"cmd/internal/cli/desk":   16,
-		"supervisor/tdd/workflow": 10, // the parts of a test-driven run
-		"cmd/internal/job":        36, // these three wire the parts together for it
-		"cmd/internal/start":      24,
-		"cmd/internal/doctor":     10,
+		"supervisor":                20,
+		"sessions":                  11, // where the parts of one session meet
+		"cmd/internal/cli":          1 << 10,
+		"cmd/internal/cli/desk":     16,
+		"supervisor/tdd/workflow":   10, // the parts of a test-driven run
+		"cmd/internal/job":          38, // these three wire the parts together for it
+		"cmd/internal/start":        25,
+		"cmd/internal/doctor":       10,
+		"cmd/internal/night":        22, // what a run has beside its sessions
+		"cmd/internal/courier":      10,
+		"cmd/internal/morning":      16, // reads all that was written down of a run
+		"cmd/internal/cli/nightcmd": 18,
 	}
 }
 
@@ -52,9 +56,14 @@ func confined() map[string][]string {
 		"github.com/sashabaranov/go-openai": {"reflector/llm"},
 		"github.com/creack/pty":             {"sessions/ptyrun"},
 		"github.com/lmittmann/tint":         {"cmd/internal/screen"},
-		"github.com/spf13/cobra":            {"cmd/internal/cli", "cmd/internal/cli/desk", "cmd/internal/cli/tddcmd", "cmd/internal/cli/arg", "cmd/internal/man"},
+		"github.com/spf13/cobra":            {"cmd/internal/cli", "cmd/internal/cli/desk", "cmd/internal/cli/nightcmd", "cmd/internal/cli/tddcmd", "cmd/internal/cli/arg", "cmd/internal/man"},
 		"github.com/modelcontextprotocol":   {"sessions/mcpserver"},
 		"github.com/tailscale/hujson":       {"cmd/internal/install"},
+		"mvdan.cc/sh":                       {"sessions/approval/rule"},
+		"github.com/sony/gobreaker":         {"supervisor/breaker", "reflector/llm"},
+		"github.com/google/go-github":       {"supervisor/publish/github"},
+		"github.com/andygrunwald/go-jira":   {"supervisor/publish/jira"},
+		"github.com/microsoft/azure-devops": {"supervisor/publish/azure"},
 	}
 }
 

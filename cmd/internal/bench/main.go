@@ -57,6 +57,7 @@ func run() error {
 		{"append", b.append},
 		{"probe", b.probe},
 		{"hook", b.hook},
+		{"gate", b.gate},
 		{"stop", b.stopHook},
 		{"tdd", b.testDriven},
 	}

@@ -19,7 +19,7 @@ func configCommand(std outside.Stdio) *cobra.Command {
 	var limits desk.LimitFlags
 	c := &cobra.Command{
 		Use: "config", Short: "Show every setting and where it came from, or change the limits of persistent completion", Args: arg.None,
-		Long: "Show every setting with its effective value and its origin. Layers, each over the one before: defaults,\n~/.config/autopilot/config.yaml, Session Config in CLAUDE.md or AGENTS.md, autopilot.yaml, AUTOPILOT_*\nvariables, flags.\n\n" +
+		Long: "Show every setting with its effective value and its origin. Layers, each over the one before: defaults,\n~/.config/autopilot/config.yaml, Session Config in CLAUDE.md or AGENTS.md, .taskmaster/config.json,\n.specweave/config.json (auto), autopilot.yaml, AUTOPILOT_* variables, flags.\n\n" +
 			"With one of the flags for limits, change those of persistent completion ('autopilot enable') in this\nrepository, for the session that is on and for later ones.",
 		Example: "  autopilot config\n  autopilot config --max-iterations 100 --timeout 480\n  autopilot config --task-sources team-tasks,markdown",
 	}

@@ -37,6 +37,9 @@ func Main(args []string, std outside.Stdio) int {
 	if len(args) >= 2 && args[0] == "hook" && desk.Hook(std, args[1], args[2:]) {
 		return 0 // a session waits for it: no time for the tree of commands
 	}
+	if code, ok := quickHook(std, args); ok {
+		return code
+	}
 	root := Root(std)
 	root.SetArgs(args)
 	return outside.Report(std, root.ExecuteContext(context.Background()))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"autopilot/cmd/internal/cli/desk"
+	"autopilot/cmd/internal/cli/nightcmd"
 	"autopilot/cmd/internal/cli/tddcmd"
 	"autopilot/cmd/internal/outside"
 
@@ -20,8 +21,11 @@ Start:  autopilot plan "GOAL"      what a run would do
         autopilot run "GOAL"       do it
 Stop:   autopilot stop             after the current session
         autopilot stop --now       at once (so does Ctrl-C)
+        autopilot cancel           for good: what is held is denied, what was begun waits again
 Go on:  autopilot resume, autopilot answer TEXT
-Look:   autopilot status, watch, tasks, runs, sessions, metrics, doctor
+Look:   autopilot status, watch, report, tasks, runs, sessions, metrics, doctor
+Night:  autopilot queue            increments and goals, one after the other
+        autopilot gates, approve   calls that are held until a person approves
 Tasks:  autopilot init, enable     keep a session at work until its tasks are done
         autopilot tdd              work on a task test by test
 
@@ -62,13 +66,14 @@ func Root(std outside.Stdio) *cobra.Command {
 		return nil
 	}
 	root.AddCommand(
-		runCommand(std), planCommand(std), statusCommand(std), watchCommand(std), stopCommand(std), resumeCommand(std), answerCommand(std),
+		runCommand(std), planCommand(std), statusCommand(std), watchCommand(std), stopCommand(std), cancelCommand(std), resumeCommand(std), answerCommand(std),
 		setCommand(std), goalCommand(std), reflectCommand(std), metricsCommand(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),
 		versionCommand(std), hookCommand(std), standinCommand(std),
 	)
 	root.AddCommand(desk.Commands(std)...)
 	root.AddCommand(tddcmd.Command(std))
+	root.AddCommand(nightcmd.Commands(std)...)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "count": countLines, "appears": appears, "nothingleft": nothingLeft, "same": same, "lock": lockFolder, "signal": signalAll, "supervisor": signalSupervisor,
 			"says": says, "holds": holds, "begins": begins, "tree": tree, "until": until,
-			"completions": completions, "lastrun": lastRun,
+			"completions": completions, "lastrun": lastRun, "hooksite": hookSite,
 		},
 	})
 }

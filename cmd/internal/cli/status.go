@@ -46,6 +46,7 @@ type statusView struct {
 	Record     *ledger.Run            `json:"record"`
 	Recovered  []supervisor.Recovered `json:"recovered,omitempty"`
 	Elsewhere  string                 `json:"elsewhere,omitempty"` // a run that keeps its state in another folder
+	Night      *nightView             `json:"night,omitempty"`
 
 	completion.Status // persistent completion, and the tasks
 }
@@ -70,13 +71,14 @@ func statusCommand(std outside.Stdio) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		v.Night = viewNight(p, time.Now())
 		if v.Status, err = d.Status(c.Context(), time.Now()); err != nil {
 			return desk.Refusal(err)
 		}
 		if asJSON {
 			return json.NewEncoder(std.Out).Encode(v)
 		}
-		return std.Say("%s%s", v.text(time.Now()), desk.Text(v.Status))
+		return std.Say("%s%s%s", v.text(time.Now()), v.Night.text(), desk.Text(v.Status))
 	}
 	return c
 }
@@ -84,16 +86,17 @@ func statusCommand(std outside.Stdio) *cobra.Command {
 func viewStatus(ctx context.Context, p job.Place) (statusView, error) {
 	v, err := viewOwn(ctx, p)
 	if err == nil && !v.Running {
-		v.Elsewhere = elsewhere(p)
+		v.Elsewhere = elsewhere(p, v.RunID)
 	}
 	return v, err
 }
 
 // elsewhere names a run in this work tree that keeps its state in another
-// folder, as one that was started by cron or by another user may.
-func elsewhere(p job.Place) string {
+// folder, as one that was started by cron or by another user may. The last run that is
+// known here may have ended and still hold the lock for a moment.
+func elsewhere(p job.Place, last string) string {
 	holder, held, err := statedir.Peek(p.LockPath())
-	if err != nil || !held {
+	if err != nil || !held || last != "" && holder.RunID == last {
 		return ""
 	}
 	return holder.String()
@@ -304,7 +307,7 @@ func stopRun(ctx context.Context, std outside.Stdio, p job.Place, now bool) erro
 		}
 	}
 	if id == "" || !st.Alive() {
-		if other := elsewhere(p); other != "" {
+		if other := elsewhere(p, id); other != "" {
 			return &outside.Error{
 				Code: outside.ExitHeld, Err: fmt.Errorf("the run in this repository keeps its state elsewhere: %s", other),
 				Way: "stop it from where it was started, or send its pid an interrupt",

@@ -24,6 +24,7 @@ const RepoFile = "autopilot.yaml"
 func handedDown() []string {
 	return []string{
 		"AUTOPILOT_AGREED", "AUTOPILOT_DESK", "AUTOPILOT_GUARD", "AUTOPILOT_REFLECT_KEY", "AUTOPILOT_RUN_ID", "AUTOPILOT_RUN_TOKEN", "AUTOPILOT_SESSION_ID",
+		"AUTOPILOT_WEBHOOK_SECRET",
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"autopilot/supervisor/tdd"
@@ -70,7 +71,8 @@ type Config struct {
 	NoLearning   bool
 	EpisodesKept int
 
-	TDD tdd.Settings
+	TDD   tdd.Settings
+	Night Night
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -122,6 +124,7 @@ const (
 	SourceGoal      = "goal"
 	SourceTasks     = "tasks"
 	SourceTDD       = "tdd"
+	SourceQueue     = "queue"
 )
 
 // BypassPermissions is the permission mode that asks nothing and refuses
@@ -129,10 +132,13 @@ const (
 const BypassPermissions = "bypassPermissions"
 
 // Options returns every option in the order in which help and listings show
-// them.
-func Options() []Option {
-	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), tddOptions(), placeOptions())
-}
+// them. Whoever gets it must not change it.
+func Options() []Option { return all() }
+
+// all makes them once: each command has a flag for each of them.
+var all = sync.OnceValue(func() []Option {
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), queueOptions(), gateOptions(), testOptions(), syncOptions(), tddOptions(), placeOptions())
+})
 
 func limitOptions() []Option {
 	sessions := func(in span[int]) Option {
@@ -186,7 +192,7 @@ func sessionOptions() []Option {
 		text("model", "", "model of the sessions; empty leaves the choice to claude", func(c *Config, v string) { c.Model = v }),
 		perm,
 		list("allowed-tools", nil, "tools that run without asking, in claude's own notation", func(c *Config, v []string) { c.AllowedTools = v }),
-		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal, SourceTasks, SourceTDD}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
+		choice("source", SourceAuto, []string{SourceAuto, SourceLifecycle, SourceGoal, SourceTasks, SourceTDD, SourceQueue}, "where assignments come from", func(c *Config, v string) { c.Source = v }),
 		required(list("lifecycle-steps", []string{"/session {mode}", "/go", "/close"}, "prompts of a lifecycle session, one turn each", func(c *Config, v []string) { c.LifecycleSteps = v })),
 		key,
 	}

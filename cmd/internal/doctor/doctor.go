@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
@@ -63,6 +64,7 @@ func Diagnose(ctx context.Context, std outside.Stdio) []Finding {
 	all = append(all, checkLedgers(p)...)
 	all = append(all, checkHooks(std, p)...)
 	all = append(all, checkReflector(ctx, std, p))
+	all = append(all, checkNight(p)...)
 	return append(all, checkMachine(ctx)...)
 }
 
@@ -78,6 +80,19 @@ func checkReflector(ctx context.Context, std outside.Stdio, p job.Place) Finding
 		f.OK = p.Cfg.ReflectEvery == 0 // it stands in no run's way
 	}
 	return f
+}
+
+// checkNight looks at the queue, the held calls, the outbox and the breakers.
+func checkNight(p job.Place) []Finding {
+	n, err := p.Night(false)
+	if err != nil {
+		return []Finding{{Name: "night", Detail: err.Error(), Mend: outside.HintOf(err)}}
+	}
+	var all []Finding
+	for _, t := range n.Look(time.Now()) {
+		all = append(all, Finding{Name: t.What, Detail: t.Why, Mend: t.Mend})
+	}
+	return all
 }
 
 func checkBinary(ctx context.Context, std outside.Stdio, p job.Place) []Finding {

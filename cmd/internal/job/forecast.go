@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"autopilot/cmd/internal/night"
 	"autopilot/metrics/forecast"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
@@ -26,13 +27,26 @@ func (p Place) Runs() (*stats.Collector, error) {
 	return &all, err
 }
 
-// Forecast says what a run towards the goals will take, from earlier runs.
-func (j Job) Forecast() (forecast.Expectation, error) {
+// Foresees reports whether anything can be said of what the run will take.
+func (j Job) Foresees() bool { return len(j.Goals) > 0 || j.OnQueue() }
+
+// Forecast says what the run will take, as numbers and in words: a run towards goals from
+// earlier runs, one through the queue from how many tasks are open there.
+func (j Job) Forecast() (ledger.Forecast, string, error) {
 	all, err := j.Place.Runs()
 	if err != nil {
-		return forecast.Expectation{}, err
+		return ledger.Forecast{}, "", err
 	}
-	return forecast.Make(all.Samples(), j.Size(), forecast.Limits{
+	limits := forecast.Limits{
 		Sessions: j.Cfg.MaxSessions, Seconds: j.Cfg.MaxHours * time.Hour.Seconds(), Tokens: float64(j.Cfg.MaxTokens), CostUSD: j.Cfg.MaxCostUSD,
-	}), nil
+	}
+	if j.OnQueue() {
+		g := forecast.Cold(forecast.Work{Parts: night.Parts(j.Source), Model: j.Cfg.Model}, all.Samples(), limits)
+		return g.Forecast, g.Text(), nil
+	}
+	e := forecast.Make(all.Samples(), j.Size(), limits)
+	return e.Forecast, e.Text(), nil
 }
+
+// OnQueue reports whether the job works through the queue.
+func (j Job) OnQueue() bool { return night.OnQueue(j.Source) }

@@ -21,6 +21,9 @@ const lifecycleGoal = "Carry on with this repository's work as its own plan and 
 // tasksGoal is what sessions on tasks work towards.
 const tasksGoal = "Complete every task of this repository."
 
+// queueGoal is what sessions on the queue work towards.
+const queueGoal = "Work through the queue."
+
 // readGoals analyses the goals that were given and makes their checks.
 func (j *Job) readGoals(texts []string) error {
 	for _, t := range texts {
@@ -129,6 +132,9 @@ func (j Job) Size() int {
 func (j Job) Pursued() []pursuit.Goal {
 	if len(j.Goals) == 0 && j.OnTasks() {
 		return []pursuit.Goal{{Text: tasksGoal, Checks: slices.Concat(j.verify, j.expect), Size: 1}}
+	}
+	if len(j.Goals) == 0 && j.OnQueue() {
+		return []pursuit.Goal{{Text: queueGoal, Checks: slices.Concat(j.verify, j.expect), Size: 1}}
 	}
 	if len(j.Goals) == 0 && j.OnTDD() {
 		return []pursuit.Goal{{Text: "Complete task " + j.Cfg.Task + " test by test.", Checks: slices.Concat(j.verify, j.expect), Size: 1}}

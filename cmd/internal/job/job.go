@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/courier/senders"
 	"autopilot/cmd/internal/outside"
 	"autopilot/probe"
 	"autopilot/probe/proctree"
@@ -70,6 +71,14 @@ func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
 	if j.Probe, err = chooseProbe(std, r.Snapshot); err != nil {
 		return j, err
 	}
+	if err := senders.Check(senders.Of(p.Repo.Top, std), p.Cfg.Night.Sync); err != nil {
+		return j, err
+	}
+	if n, err := j.Night(false); err == nil {
+		if err := n.CheckTests(j.OnQueue(), std.Environ); err != nil {
+			return j, err
+		}
+	}
 	return j, j.checkPermissions(std)
 }
 
@@ -95,6 +104,13 @@ func chooseProbe(std outside.Stdio, file string) (func(context.Context) probe.Sn
 func (j Job) chooseSource(ctx context.Context, std outside.Stdio) (supervisor.Source, error) {
 	lifecycle := source.Lifecycle{Repo: j.Repo.Top, Steps: j.Cfg.LifecycleSteps}
 	tasks := j.taskSource(std)
+	n, err := j.Night(false)
+	if err != nil {
+		return nil, &outside.Error{Code: outside.ExitUsage, Err: err, Way: "make the state folder readable, or set XDG_STATE_HOME"}
+	}
+	if src, err := n.Source(j.Goal); src != nil || err != nil {
+		return src, err
+	}
 	switch {
 	case slices.Contains([]string{config.SourceLifecycle, config.SourceTasks, config.SourceTDD}, j.Cfg.Source) && j.Goal != "":
 		return nil, outside.UsageHint("leave out one of the two", "--source %s takes no goal, got %q", j.Cfg.Source, j.Goal)
@@ -110,7 +126,7 @@ func (j Job) chooseSource(ctx context.Context, std outside.Stdio) (supervisor.So
 		}
 		return lifecycle, nil
 	case j.Goal != "":
-		return source.Goal{}, nil
+		return source.Goal{Promise: j.Cfg.Night.Promise}, nil
 	case j.Cfg.Source == config.SourceGoal:
 		return nil, outside.UsageHint(`autopilot run "make the tests pass"`, "--source goal needs a goal")
 	case source.HasLifecycle(j.Repo.Top):
@@ -155,8 +171,20 @@ func CheckNested(std outside.Stdio) error {
 	return nil
 }
 
+// queueErrors is how many sessions in a row may go wrong in a run through the queue when
+// nobody has said otherwise: an item fails before the run does.
+const queueErrors = 3
+
+// set reports whether somebody has set an option.
+func (j Job) set(key string) bool {
+	return slices.ContainsFunc(j.Cfg.Settings, func(s config.Setting) bool { return s.Key == key && s.Origin != "default" })
+}
+
 // Limits are the bounds of the run.
 func (j Job) Limits() killswitch.Limits {
+	if j.OnQueue() && !j.set("max-consecutive-errors") {
+		j.Cfg.MaxErrors = max(j.Cfg.MaxErrors, queueErrors)
+	}
 	return killswitch.Limits{
 		MaxSessions: j.Cfg.MaxSessions, MaxHours: j.Cfg.MaxHours, MaxTokens: j.Cfg.MaxTokens, MaxCostUSD: j.Cfg.MaxCostUSD,
 		MaxErrors: j.Cfg.MaxErrors, PeerAbort: j.Cfg.PeerAbort, CarryoverThreshold: j.Cfg.CarryoverThreshold, ConfidenceThreshold: j.Cfg.ConfidenceThreshold,

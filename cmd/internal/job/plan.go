@@ -78,17 +78,28 @@ func MakePlan(ctx context.Context, std outside.Stdio, j Job) Plan {
 	if err := CheckNested(std); err != nil {
 		p.Notes = append(p.Notes, "a run would not start: "+err.Error())
 	}
+	if !j.Cfg.Night.Enabled {
+		p.Notes = append(p.Notes, "a run would not start: runs are switched off in this repository")
+	}
 	if !j.Cfg.Persistence {
 		p.Notes = append(p.Notes, "persistence is off for this repository: a run would end at once")
 	}
 	_, notes := launch.Env(std.Environ, launch.Identity{UseAPIKey: j.Cfg.UseAPIKey})
 	p.Notes = append(p.Notes, notes...)
+	for _, t := range j.Cfg.Night.Sync {
+		p.Notes = append(p.Notes, "it would be told to "+t.String())
+	}
 	j.planGoals(std, &p)
 	if t, ok := j.Source.(supervisor.Tracker); ok {
 		tr := t.Track(ctx)
 		p.Tasks = &tr.Count
 		for _, f := range tr.Broken {
 			p.Notes = append(p.Notes, fmt.Sprintf("a list of tasks cannot be read: %s: %s", f.Path, f.Why))
+		}
+		for _, why := range []string{tr.Blocked, tr.Person} {
+			if why != "" {
+				p.Notes = append(p.Notes, "a run would end: "+why)
+			}
 		}
 		if tr.Total == tr.Completed {
 			p.Notes = append(p.Notes, "no task remains: a run would end at once")
@@ -125,15 +136,15 @@ func (j Job) planGoals(std outside.Stdio, p *Plan) {
 	if p.Every = j.Cfg.ReflectEvery; p.Every > 0 {
 		p.Reflector = j.WhoReflects(std)
 	}
-	if len(j.Goals) == 0 {
+	if !j.Foresees() {
 		return
 	}
-	e, err := j.Forecast()
+	f, words, err := j.Forecast()
 	if err != nil {
 		p.Notes = append(p.Notes, "there is no forecast: "+err.Error())
 		return
 	}
-	p.Forecast, p.Expected = &e.Forecast, e.Text()
+	p.Forecast, p.Expected = &f, words
 }
 
 func planSession(std outside.Stdio, j Job, p Plan, i int) PlannedSession {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions/binary"
@@ -92,11 +93,12 @@ func readLayers(std outside.Stdio, top string, flags []config.Value) ([][]config
 	user, err1 := config.LoadFile(config.UserFile(std.Getenv), false)
 	session, err2 := config.LoadSessionConfig(top)
 	master, err3 := config.LoadTaskMaster(top)
-	versioned, err4 := config.LoadFile(filepath.Join(top, config.RepoFile), true)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	weave, err4 := config.LoadSpecWeave(top)
+	versioned, err5 := config.LoadFile(filepath.Join(top, config.RepoFile), true)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, &outside.Error{Code: outside.ExitUsage, Err: err}
 	}
-	return [][]config.Value{user, session, master, versioned, config.FromEnv(std.Environ), flags}, nil
+	return [][]config.Value{user, session, master, weave, versioned, config.FromEnv(std.Environ), flags}, nil
 }
 
 func resolve(layers [][]config.Value) (config.Resolved, error) {
@@ -144,4 +146,10 @@ func ClaudeVersion(ctx context.Context, path string, environ []string) (string, 
 		return "", outside.UsageHint("run it by hand to see why", "%v", err)
 	}
 	return ver, nil
+}
+
+// Night is what the work tree has for unattended work. Its state folder is made when create
+// is set and there is none.
+func (p Place) Night(create bool) (night.Night, error) {
+	return night.Open(p.State, p.Repo.Top, p.Cfg.Config, create)
 }

@@ -143,6 +143,9 @@ func readLine(r io.Reader) (string, error) {
 }
 
 // Without returns an environment without a variable.
-func Without(environ []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+func Without(environ []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(names, name)
+	})
 }

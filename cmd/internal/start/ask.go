@@ -31,12 +31,12 @@ func askBefore(ctx context.Context, std *outside.Stdio, j *job.Job, f Flags) err
 	if err := askGoals(ctx, asks, j); err != nil {
 		return err
 	}
-	if !f.Yes && asks.Asks() && len(j.Goals) > 0 {
-		e, err := j.Forecast()
+	if !f.Yes && asks.Asks() && j.Foresees() {
+		_, words, err := j.Forecast()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.Err, "forecast: %s\n", e.Text())
+		fmt.Fprintf(std.Err, "forecast: %s\n", words)
 		answer, err := std.Ask(ctx, "Go on? [Y/n] ")
 		if err != nil || answer != "" && answer != "y" && answer != "Y" && answer != "yes" {
 			return &outside.Error{Code: supervisor.ExitPerson, Err: fmt.Errorf("nothing was started: the forecast was not accepted"), Way: "--yes starts without asking"}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/episode"
 	"autopilot/metrics/statedir"
@@ -17,13 +18,16 @@ import (
 // recalled is how many earlier episodes advice is drawn from.
 const recalled = 10
 
-// equip gives each session its desk: a folder with the state that its Stop hook and
-// its tool server share.
-func equip(std outside.Stdio, j job.Job, project statedir.Project) func(*sessions.Spec) error {
-	if j.Cfg.NoMCP && !j.OnTasks() {
-		return nil
-	}
+// equip gives each session the hook that holds calls, and its desk: a folder with the
+// state that its Stop hook and its tool server share.
+func equip(std outside.Stdio, j job.Job, project statedir.Project, n night.Night) func(*sessions.Spec) error {
 	return func(s *sessions.Spec) error {
+		if err := n.HoldCalls(std, s); err != nil {
+			return err
+		}
+		if j.Cfg.NoMCP && !j.OnTasks() {
+			return nil
+		}
 		folder := sessions.DeskFolder(s.Folder)
 		place := j.TaskPlace(std)
 		place.Session, place.GH, place.ListID = string(s.Conversation()), nil, j.SessionList(std, s.RunID)

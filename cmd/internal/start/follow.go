@@ -67,8 +67,12 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 	runner := gate.Runner{
 		Dir: j.Repo.Top, Environ: spec.Environ, RunID: w.id, Token: spec.Token, APIKey: j.Cfg.UseAPIKey, Timeout: j.Cfg.VerifyTimeout, Sweeper: spec.Sweeper,
 	}
+	check, err := w.night.Checks(j.Source, spec.Environ, runner, w.folder)
+	if err != nil {
+		return f, err
+	}
 	f.options = pursuit.Options{
-		Reflector: r, Matrix: reflector.Matrix(j.Cfg.Matrix), Check: runner.Run,
+		Reflector: w.night.Guarded(r), Matrix: reflector.Matrix(j.Cfg.Matrix), Check: check,
 		Diff: func(ctx context.Context, from string) string {
 			ctx, cancel := context.WithTimeout(ctx, diffTime)
 			defer cancel()
@@ -84,14 +88,14 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 			f.options.Lessons = past.Metrics().Lessons()
 		}
 	}
-	if len(j.Goals) > 0 && w.setup.previous == nil {
-		e, err := j.Forecast()
+	if j.Foresees() && w.setup.previous == nil {
+		expected, words, err := j.Forecast()
 		if err != nil {
 			w.log.Warn("there is no forecast", "err", err.Error())
 			return f, nil
 		}
-		f.forecast = &e.Forecast
-		f.notes = append(f.notes, "forecast: "+e.Text())
+		f.forecast = &expected
+		f.notes = append(f.notes, "forecast: "+words)
 	}
 	return f, nil
 }
@@ -136,16 +140,21 @@ func keepReflection(folder string, rec pursuit.Record) error {
 	return w.Close()
 }
 
-// checkpoints copies the state of a run into a folder of the person's choice.
-func checkpoints(j job.Job, id string) func(supervisor.State) error {
+// checkpoints tells of the state of a run and copies it into a folder of the person's
+// choice.
+func checkpoints(j job.Job, id string, tell func(supervisor.State)) func(supervisor.State) error {
 	dir := j.Cfg.CheckpointDir
 	if dir == "" {
-		return nil
+		return func(s supervisor.State) error {
+			tell(s)
+			return nil
+		}
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(j.Repo.Top, dir)
 	}
 	return func(s supervisor.State) error {
+		tell(s)
 		if n := s.Carried.Iterations + s.Iteration; !s.Finished && n%j.Cfg.CheckpointInterval != 0 {
 			return nil
 		}

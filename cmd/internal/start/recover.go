@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"autopilot/cmd/internal/courier"
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/night"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/supervisor"
@@ -33,5 +35,19 @@ func RecoverDead(ctx context.Context, p job.Place, project statedir.Project) ([]
 		return nil, err
 	}
 	defer func() { _ = ledgers.Close() }()
-	return supervisor.Recover(project, ledgers)
+	recovered, err := supervisor.Recover(project, ledgers)
+	if at, bad := p.Night(false); bad == nil {
+		tellLate(at, project, recovered)
+	}
+	return recovered, err
+}
+
+// tellLate keeps for others how runs ended that could not say so themselves. What cannot
+// be kept is only not told.
+func tellLate(at night.Night, project statedir.Project, recovered []supervisor.Recovered) {
+	for _, r := range recovered {
+		if st, err := supervisor.LoadState(project.RunDir(r.RunID)); err == nil {
+			_ = courier.Late(at, st)
+		}
+	}
 }

@@ -17,7 +17,10 @@ import (
 	"github.com/google/uuid"
 
 	"autopilot/cmd/internal/config"
+	"autopilot/cmd/internal/courier"
+	"autopilot/cmd/internal/courier/senders"
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
 	"autopilot/metrics/ledger"
@@ -80,6 +83,9 @@ func startGuarded(ctx context.Context, std outside.Stdio, j job.Job, f Flags, pr
 		if err := job.CheckNested(std); err != nil {
 			return err
 		}
+	}
+	if !j.Cfg.Night.Enabled {
+		return outside.UsageHint("set enabled to true; 'autopilot config' says where it was set", "runs are switched off in this repository")
 	}
 	if !j.Cfg.Persistence {
 		fmt.Fprintln(std.Err, "autopilot: persistence is off for this repository; nothing is run")
@@ -208,7 +214,11 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	recovered, recoverErr := supervisor.Recover(project, ledgers)
 	s.sweeper = reap.NewSweeper()
 
-	tests := gate.Runner{Environ: outside.Without(std.Environ, job.ReflectKeyVar), Token: s.token, APIKey: j.Cfg.UseAPIKey, Sweeper: s.sweeper}
+	at, err := j.Night(true)
+	if err != nil {
+		return stateError(err)
+	}
+	tests := gate.Runner{Dir: j.Repo.Top, Environ: insideOf(std, j), Token: s.token, APIKey: j.Cfg.UseAPIKey, Sweeper: s.sweeper}
 	if s.notes, err = j.BeginTDD(ctx, std, tests, s.previous != nil); err != nil {
 		return err
 	}
@@ -234,9 +244,17 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 		return err
 	}
 	defer live.Close()
+	tests.RunID, tests.Timeout = id, j.Cfg.VerifyTimeout
+	if err := at.Begin(j.Source, night.Beginning{
+		Environ: tests.Environ, Folder: folder, Runner: tests, Resumed: s.previous != nil, Stop: func() bool { return supervisor.StopRequested(folder) != "" },
+	}); err != nil {
+		return err
+	}
+	at.Breakers.Log, at.Outbox.Log = log, log
 	warnBefore(log, std, j, s)
 	warnRecovered(log, recovered, recoverErr)
-	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, project: project, ledgers: ledgers, log: log, live: live})
+	tellLate(at, project, recovered)
+	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, project: project, night: at, ledgers: ledgers, log: log, live: live})
 	live.Close()
 	if cerr := supervisor.Close(project, id); err == nil {
 		err = cerr
@@ -268,6 +286,7 @@ type wiring struct {
 	id, folder string
 	branch     string
 	project    statedir.Project
+	night      night.Night
 	ledgers    *ledger.Ledgers
 	log        *slog.Logger
 	live       *screen.Live
@@ -277,7 +296,7 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone)
 	defer stop()
 	inside := std
-	inside.Environ = outside.Without(std.Environ, job.ReflectKeyVar)
+	inside.Environ = insideOf(std, j)
 	spec := j.Template(inside, w.setup.claude)
 	spec.Sweeper = w.setup.sweeper
 	spec.Kill, spec.Token = kill, w.setup.token
@@ -285,6 +304,9 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 	if err != nil {
 		return supervisor.Outcome{}, err
 	}
+	tell := courier.Start(w.night, senders.Of(j.Repo.Top, std), w.id, w.log)
+	defer tell.Close(kill)
+	night.TellItems(j.Source, tell.Item)
 	o := supervisor.Options{
 		RunID: w.id, Version: outside.Version(), Goal: j.Goal, Branch: w.branch, Worktree: j.Worktree(), Source: j.Source,
 		Mode: j.Cfg.Mode, Profile: j.Profile, Waits: j.Waits(), Session: spec, AgentsFor: j.Cfg.AgentsFor,
@@ -293,7 +315,7 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		Probe:           j.Probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show, Poke: poke,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) },
 		ModeRequested: func() string { return config.Mode(supervisor.ModeRequested(w.folder)) },
-		Checkpoint:    checkpoints(j, w.id),
+		Checkpoint:    checkpoints(j, w.id, tell.Run), Promise: j.Cfg.Night.Promise, Held: w.night.HeldBy,
 		Announce: func() {
 			for _, n := range follow.notes {
 				w.log.Info(n)
@@ -304,9 +326,15 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		},
 	}
 	o.Session.Variables = append(slices.Clone(spec.Variables), j.TaskListVariable(std, w.id))
-	o.Equip = equip(std, j, w.project)
+	o.Equip = equip(std, j, w.project, w.night)
 	memory(j, w.project, w.log, &o)
 	return supervisor.Run(ctx, o)
+}
+
+// insideOf is the environment of sessions and of tests: without what only this program may
+// know. Both run what an agent has written.
+func insideOf(std outside.Stdio, j job.Job) []string {
+	return outside.Without(std.Environ, append(senders.Secrets(j.Cfg.Night.Sync), job.ReflectKeyVar)...)
 }
 
 // head says which commit the repository is at.

@@ -47,6 +47,22 @@ func warnBefore(log *slog.Logger, std outside.Stdio, j job.Job, s runSetup) {
 	}
 }
 
+// heldCalls counts the calls that wait for a person.
+func heldCalls(j job.Job) int {
+	at, err := j.Night(false)
+	if err != nil {
+		return 0
+	}
+	list, _ := at.Gates.List(time.Now()) // what is broken is not counted
+	n := 0
+	for _, g := range list {
+		if g.Open() {
+			n++
+		}
+	}
+	return n
+}
+
 // printSummary says how the run ended, for a person.
 func printSummary(std outside.Stdio, j job.Job, out supervisor.Outcome) {
 	rec := out.Record
@@ -74,6 +90,11 @@ func printSummary(std outside.Stdio, j job.Job, out supervisor.Outcome) {
 	}
 	if f := rec.Forecast; f != nil && rec.IterationsCompleted > 0 {
 		fmt.Fprintf(&b, "  forecast    %s\n", forecast.Compare(*f, forecast.TruthOf(rec)).Text())
+	}
+	if n := heldCalls(j); n == 1 {
+		b.WriteString("  held        1 call waits for you: autopilot gates\n")
+	} else if n > 1 {
+		fmt.Fprintf(&b, "  held        %d calls wait for you: autopilot gates\n", n)
 	}
 	if out.Manual != "" {
 		fmt.Fprintf(&b, "  by hand: %s\n", out.Manual)

@@ -35,6 +35,9 @@ func Hook(std outside.Stdio, name string, args []string) bool {
 			return completion.Desk{}, false, nil
 		}
 		if len(args) > 0 {
+			if waits(args[0]) { // sent on, it could only try again
+				return completion.Desk{}, false, nil
+			}
 			d, err := completion.OpenDesk(args[0])
 			return d, err == nil, err
 		}
@@ -53,6 +56,12 @@ func Hook(std outside.Stdio, name string, args []string) bool {
 		return false
 	}
 	return true
+}
+
+// waits reports whether a call of the session with this desk waits for a person.
+func waits(folder string) bool {
+	g, err := hook.LoadGate(filepath.Join(filepath.Dir(folder), hook.GateName))
+	return err == nil && g.Waits(time.Now())
 }
 
 // deskBelow is the desk of the project in which a session works. Without one, nobody

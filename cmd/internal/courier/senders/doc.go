@@ -1,0 +1,3 @@
+// Package senders finds who brings updates to a target: the one place that knows every
+// service and where its token comes from.
+package senders

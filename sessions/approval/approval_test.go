@@ -54,7 +54,7 @@ func bash(command string) rule.Call {
 	if err != nil {
 		panic(err)
 	}
-	return rule.Call{Tool: "Bash", Input: data, Dir: "/work/repo"}
+	return rule.Call{Tool: "Bash", Input: data, Dir: "/srv/repo"}
 }
 
 func push() rule.Call { return bash("git push heroku main") }
@@ -87,7 +87,7 @@ func TestACallIsHeldUntilItIsApprovedAndGoesThroughOnce(t *testing.T) {
 	}
 	want := Gate{
 		ID: v.Gate.ID, Fingerprint: v.Gate.Fingerprint, RunID: "r1", SessionID: "s1", LastSession: "s1", Tool: "Bash", Subject: "git push heroku main",
-		Input: `{"command":"git push heroku main","description":"Push the branch","timeout":1000}`, Dir: "/work/repo", Rules: found(), Diff: " M main.go\n",
+		Input: `{"command":"git push heroku main","description":"Push the branch","timeout":1000}`, Dir: "/srv/repo", Rules: found(), Diff: " M main.go\n",
 		AskedAt: noon(), ExpiresAt: after(time.Hour), Asked: 1, Status: Pending,
 	}
 	if diff := cmp.Diff(want, v.Gate); diff != "" {
@@ -123,7 +123,7 @@ func TestCallsThatDifferDoNotShareAGate(t *testing.T) {
 	ids := map[string]bool{}
 	base := push()
 	elsewhere, tool := base, base
-	elsewhere.Dir = "/work/other"
+	elsewhere.Dir = "/srv/other"
 	tool.Tool = "Monitor"
 	background := base
 	background.Input = json.RawMessage(`{"command":"git push heroku main","run_in_background":true}`)

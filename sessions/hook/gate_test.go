@@ -297,7 +297,7 @@ func TestGateShowsHowTheWorkTreeStands(t *testing.T) {
 
 func BenchmarkGate(b *testing.B) {
 	g := gateDesk(b)
-	in := before(b, "/work/repo", "Bash", shell("git add -A && git commit -m 'x' && go test ./... 2>&1 | tail -20"))
+	in := before(b, "/srv/repo", "Bash", shell("git add -A && git commit -m 'x' && go test ./... 2>&1 | tail -20"))
 	for b.Loop() {
 		if err := Gate(strings.NewReader(in), io.Discard, g, noon()); err != nil {
 			b.Fatal(err)

@@ -103,13 +103,20 @@ func decidesGates(p string) bool {
 	return strings.HasPrefix(p, "~/.config/autopilot/") || strings.Contains(p, "/.config/autopilot/")
 }
 
+// atHome reports whether a file stands in the person's home folder, or right in that of
+// somebody else.
+func atHome(p string) bool {
+	home := path.Dir(p)
+	return strings.HasPrefix(p, "~/") || home == "/root" || slices.Contains([]string{"/home", "/Users"}, path.Dir(home))
+}
+
 func protectedPath(p string) bool {
 	base, dir := path.Base(p), path.Base(path.Dir(p))
 	switch base {
 	case ".mcp.json", "authorized_keys", "crontab", "sudoers":
 		return true
 	case ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".kshrc", ".inputrc", ".gitconfig", "config.fish":
-		return strings.HasPrefix(p, "~/") || strings.HasPrefix(p, "/root/") || strings.HasPrefix(p, "/home/") && strings.Count(p, "/") == 3 || strings.HasPrefix(p, "/Users/") && strings.Count(p, "/") == 3
+		return atHome(p)
 	case "config", "config.worktree":
 		if dir == ".git" {
 			return true

@@ -13,7 +13,7 @@ import (
 var commands string
 
 const (
-	tree  = "/work/repo"
+	tree  = "/srv/repo"
 	gates = "/home/u/.local/state/autopilot/p/gates"
 )
 

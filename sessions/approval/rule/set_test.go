@@ -262,12 +262,12 @@ func TestWhatHoldsTheWorkTreeIsNeverDeleted(t *testing.T) {
 	t.Parallel()
 	deep := func(command string) []string {
 		c := bash(command)
-		c.Dir = "/srv/people/u/work/repo"
+		c.Dir = "/srv/people/u/code/repo"
 		return kinds(guarded().Judge(c, nil))
 	}
 	for command, want := range map[string][]string{
-		"rm -rf /srv/people/u/work": {recursive + "!"}, "rm -rf ../..": {recursive + "!"}, "cd ../.. && rm -rf work": {recursive + "!"},
-		"rm -rf /srv/people/u/work/repo/*": {recursive + "!"}, "rm -rf /srv/people/u/workshop": {recursive}, "rm -rf ../repository": {recursive},
+		"rm -rf /srv/people/u/code": {recursive + "!"}, "rm -rf ../..": {recursive + "!"}, "cd ../.. && rm -rf code": {recursive + "!"},
+		"rm -rf /srv/people/u/code/repo/*": {recursive + "!"}, "rm -rf /srv/people/u/codebook": {recursive}, "rm -rf ../repository": {recursive},
 		"rm -rf build": nil, "rm -rf ../build": {recursive},
 	} {
 		if got := deep(command); !cmp.Equal(got, want) {

@@ -7,6 +7,7 @@ import (
 
 	"autopilot/sessions/approval/rule/internal/argv"
 	"autopilot/sessions/approval/rule/internal/flow"
+	"autopilot/sessions/approval/rule/internal/label"
 	"autopilot/sessions/approval/rule/internal/program"
 	"autopilot/sessions/approval/rule/internal/secret"
 )
@@ -81,7 +82,7 @@ func (j *judging) protected(p string) (yes, never bool) {
 	if decidesGates(p) {
 		return true, true
 	}
-	return protectedPath(p), false
+	return label.Protected(p), false
 }
 
 // decidesGates knows what this program and the one that it watches are told by, and the
@@ -101,36 +102,6 @@ func decidesGates(p string) bool {
 		return strings.HasPrefix(rest, "autopilot/config")
 	}
 	return strings.HasPrefix(p, "~/.config/autopilot/") || strings.Contains(p, "/.config/autopilot/")
-}
-
-// atHome reports whether a file stands in the person's home folder, or right in that of
-// somebody else.
-func atHome(p string) bool {
-	home := path.Dir(p)
-	return strings.HasPrefix(p, "~/") || home == "/root" || slices.Contains([]string{"/home", "/Users"}, path.Dir(home))
-}
-
-func protectedPath(p string) bool {
-	base, dir := path.Base(p), path.Base(path.Dir(p))
-	switch base {
-	case ".mcp.json", "authorized_keys", "crontab", "sudoers":
-		return true
-	case ".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".kshrc", ".inputrc", ".gitconfig", "config.fish":
-		return atHome(p)
-	case "config", "config.worktree":
-		if dir == ".git" {
-			return true
-		}
-	}
-	if strings.Contains(p, "/.git/hooks/") || strings.HasPrefix(p, ".git/hooks/") || strings.HasPrefix(p, "~/.ssh/") || strings.Contains(p, "/.ssh/") {
-		return true
-	}
-	for _, system := range []string{"/etc/", "/usr/bin/", "/usr/sbin/", "/usr/lib/", "/bin/", "/sbin/", "/boot/", "/lib/", "/usr/local/bin/", "/Library/LaunchDaemons/", "/Library/LaunchAgents/"} {
-		if strings.HasPrefix(p, system) {
-			return true
-		}
-	}
-	return strings.HasPrefix(p, "~/Library/LaunchAgents/") || strings.HasPrefix(p, "~/.config/systemd/") || strings.HasPrefix(p, "~/.config/autostart/")
 }
 
 // behind reports whether a path leads to the records of the gates, or to a folder that
@@ -240,7 +211,7 @@ func installed(c *flow.Command) []string {
 // plainSetting reports whether a command puts a known text without a secret into a file
 // that may hold some.
 func plainSetting(c *flow.Command, p string) bool {
-	if yes := decidesGates(p) || protectedPath(p); yes || !strings.HasPrefix(path.Base(p), ".env") {
+	if yes := decidesGates(p) || label.Protected(p); yes || !strings.HasPrefix(path.Base(p), ".env") {
 		return false
 	}
 	if c.Name() != "echo" && c.Name() != "printf" && c.Name() != "sed" || !allKnown(c.Args) {

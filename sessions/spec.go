@@ -203,6 +203,15 @@ func (r Result) Effect() bool { return len(r.Files)+len(r.Commits) > 0 }
 // result holds.
 func AnswerPath(folder string) string { return filepath.Join(folder, answerName) }
 
+// WholeAnswer is the last answer of a session with this folder, as far as it is kept.
+func (r Result) WholeAnswer(folder string) string {
+	data, err := os.ReadFile(AnswerPath(folder))
+	if err != nil {
+		return r.Answer
+	}
+	return string(data)
+}
+
 // File names in the folder of a session.
 const (
 	resultName   = "result.json"

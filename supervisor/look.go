@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -75,22 +74,13 @@ func (l *loop) claim() string {
 	case rep != nil && rep.NeedsPerson != "":
 		return ""
 	case l.Promise != "":
-		if !prompt.Promised(l.wholeAnswer(), l.Promise) {
+		if !prompt.Promised(l.result.WholeAnswer(l.spec.Folder), l.Promise) {
 			return ""
 		}
 	case rep == nil || !rep.SaysDone():
 		return ""
 	}
 	return cmp.Or(words, "(without a summary)")
-}
-
-// wholeAnswer is the last answer of the session, as far as it is kept.
-func (l *loop) wholeAnswer() string {
-	data, err := os.ReadFile(sessions.AnswerPath(l.spec.Folder))
-	if err != nil {
-		return l.result.Answer
-	}
-	return string(data)
 }
 
 func (l *loop) timeLeft() time.Duration {

@@ -10,7 +10,8 @@ func Promise(words string) string {
 	if words == "" {
 		return ""
 	}
-	return "When all of it is done and its tests pass, and only then, end your last message with this line, alone:\n" + promised(words) + "\n"
+	return "When all of it is done and its tests pass, and only then, end your last message with this line, alone:\n" + promised(words) + "\n" +
+		"The report of this session goes through the tool autopilot_report then, where you have it.\n"
 }
 
 // Promised reports whether an answer makes the promise on a line of its own. Words around

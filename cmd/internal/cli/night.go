@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os/user"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"autopilot/cmd/internal/cli/nightcmd"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/screen"
 	"autopilot/sessions/approval"
 	"autopilot/supervisor/breaker"
 	"autopilot/supervisor/queue"
@@ -112,52 +112,15 @@ func cancelCommand(std outside.Stdio) *cobra.Command {
 			if err := stopRun(c.Context(), std, p, true); err != nil {
 				return err
 			}
-			return cancelRest(std, p)
+			n, err := p.Night(false)
+			if err != nil {
+				return err
+			}
+			done, err := n.GiveUp(nightcmd.Person(), time.Now())
+			for _, words := range done {
+				fmt.Fprintln(std.Out, screen.Plain(words))
+			}
+			return err
 		},
 	}
-}
-
-// cancelRest denies what is held and puts back what was begun.
-func cancelRest(std outside.Stdio, p job.Place) error {
-	n, err := p.Night(false)
-	if err != nil {
-		return err
-	}
-	const why = "the run was cancelled"
-	gates, bad := n.Gates.List(time.Now())
-	if bad != nil { // the others are denied all the same
-		fmt.Fprintf(std.Err, "autopilot: %v\n", bad)
-	}
-	by := "autopilot cancel"
-	if u, err := user.Current(); err == nil {
-		by = u.Username
-	}
-	for _, g := range gates {
-		if g.Status != approval.Pending {
-			continue
-		}
-		if _, err := n.Gates.Deny(g.ID, by, why, time.Now()); err != nil {
-			return err
-		}
-		fmt.Fprintf(std.Out, "%s is denied\n", g.ID)
-	}
-	q, err := n.Queue.Load()
-	if err != nil || q.Summary(nil).InProgress == 0 {
-		return err
-	}
-	return n.Queue.Update(func(q *queue.Queue) error {
-		for _, it := range q.Items {
-			if it.Status != queue.InProgress {
-				continue
-			}
-			if err := q.Skip(it.ID, why, time.Now()); err != nil {
-				return err
-			}
-			if err := q.Retry(it.ID, time.Now()); err != nil {
-				return err
-			}
-			fmt.Fprintf(std.Out, "%s waits again\n", it.ID)
-		}
-		return nil
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -208,7 +207,7 @@ func (n Night) prepare(q *queue.Queue, resumed bool) (only []string, err error) 
 		return nil, err
 	}
 	if _, err := addTo(q, items, Wanted{AllBacklog: true}); err != nil {
-		return nil, refusal(err)
+		return nil, Refusal(err)
 	}
 	return only, nil
 }
@@ -240,8 +239,8 @@ type Beginning struct {
 	Stop    func() bool
 }
 
-// refusal gives a refusal of the queue its exit code.
-func refusal(err error) error {
+// Refusal gives a refusal of the queue its exit code.
+func Refusal(err error) error {
 	if r, ok := errors.AsType[*queue.Refusal](err); ok {
 		return outside.UsageHint(r.Way, "%v", r)
 	}
@@ -262,10 +261,10 @@ func (n Night) Begin(source supervisor.Source, b Beginning) error {
 		return err
 	})
 	if err != nil {
-		return refusal(err)
+		return Refusal(err)
 	}
 	src.Preview, src.RunID, src.Check, src.Stop = nil, b.Runner.RunID, b.Runner.Run, b.Stop
-	src.Answer = func(r sessions.Result) string { return wholeAnswer(b.Folder, r) }
+	src.Answer = func(r sessions.Result) string { return r.WholeAnswer(supervisor.SessionFolder(b.Folder, r.ID)) }
 	src.Held = n.HeldBy
 	src.Tests, err = n.Tests(true, b.Environ, b.Runner, b.Folder)
 	return err
@@ -329,8 +328,8 @@ func (n Night) Checks(source supervisor.Source, environ []string, runner gate.Ru
 		out := runner.Run(ctx, checks)
 		rep := tests(ctx)
 		detail := rep.Summary
-		if !rep.Passed {
-			detail = rep.FixPrompt(1)
+		if !rep.Passed && rep.Path != "" {
+			detail += "; what was printed is in " + rep.Path
 		}
 		return append(out, gate.Result{Check: gate.Check{Kind: gate.Command, Command: "test gate", Given: true}, OK: rep.Passed || rep.None != "", Detail: detail, Took: rep.Took})
 	}, nil
@@ -341,15 +340,6 @@ func TellItems(source supervisor.Source, tell func(work.Standing)) {
 	if src, ok := source.(*work.Source); ok {
 		src.Tell = tell
 	}
-}
-
-// wholeAnswer is the last answer of a session, as far as it is kept.
-func wholeAnswer(folder string, r sessions.Result) string {
-	data, err := os.ReadFile(sessions.AnswerPath(supervisor.SessionFolder(folder, r.ID)))
-	if err != nil {
-		return r.Answer
-	}
-	return string(data)
 }
 
 // Source is the queue as a source of work for a run with a goal, or without one; nil where
@@ -371,7 +361,7 @@ func (n Night) Source(goal string) (supervisor.Source, error) {
 	}
 	src, err := n.source()
 	if err != nil || src == nil {
-		return nil, refusal(err)
+		return nil, Refusal(err)
 	}
 	return src, nil
 }

@@ -197,7 +197,7 @@ func (s *Source) finish(ctx context.Context, it queue.Item, afterSession bool, l
 		return s.again(it, afterSession, "checks fail: "+inWords(s.first), log)
 	}
 	if s.Tests != nil && ctx.Err() == nil {
-		if over, err, red := s.tests(ctx, it, afterSession, log); red {
+		if red, over, err := s.tests(ctx, it, afterSession, log); red {
 			return over, err
 		}
 	}
@@ -236,15 +236,15 @@ func (s *Source) failing(ctx context.Context, it queue.Item) []string {
 }
 
 // tests runs the test gate. Red says that the item is not done.
-func (s *Source) tests(ctx context.Context, it queue.Item, afterSession bool, log *slog.Logger) (over bool, err error, red bool) {
+func (s *Source) tests(ctx context.Context, it queue.Item, afterSession bool, log *slog.Logger) (red, over bool, err error) {
 	for again := 0; ; again++ {
 		rep := s.Tests(ctx)
 		if ctx.Err() != nil {
-			return false, nil, false
+			return false, false, nil
 		}
 		if rep.None != "" {
 			log.Warn("no tests were run", "act", "tests", "item", it.ID, "detail", rep.None)
-			return false, nil, false
+			return false, false, nil
 		}
 		fixes := it.Fixes
 		if !afterSession { // the last repair was cut short, or there was none yet
@@ -255,15 +255,15 @@ func (s *Source) tests(ctx context.Context, it queue.Item, afterSession bool, lo
 		switch decision {
 		case testgate.Pass:
 			s.compare(it, rep.Report, log)
-			return false, nil, false
+			return false, false, nil
 		case testgate.Again:
 			continue
 		case testgate.Fix:
 			s.repair = rep.FixPrompt(it.Fixes + 1)
 			over, err = s.again(it, afterSession, why, log)
-			return over, err, true
+			return true, over, err
 		}
-		return true, s.over(it, queue.NeedsHuman, handover(why, rep), log), true
+		return true, true, s.over(it, queue.NeedsHuman, handover(why, rep), log)
 	}
 }
 

@@ -2,7 +2,6 @@ package nightcmd
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"autopilot/probe/proctree"
 	"autopilot/sessions/launch"
 	"autopilot/supervisor"
-	"autopilot/supervisor/queue"
 )
 
 // Commands are the commands of this package.
@@ -89,12 +87,4 @@ func belowRun(ctx context.Context, std outside.Stdio) bool {
 		pid = up.PPID
 	}
 	return false
-}
-
-// refusal gives the refusal of the queue its exit code.
-func refusal(err error) error {
-	if r, ok := errors.AsType[*queue.Refusal](err); ok {
-		return outside.UsageHint(r.Way, "%v", r)
-	}
-	return err
 }

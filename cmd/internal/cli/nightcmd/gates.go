@@ -209,15 +209,15 @@ func decide(c *cobra.Command, std outside.Stdio, id, verb string, do func(n nigh
 	if err != nil {
 		return err
 	}
-	g, err := do(n, id, person())
+	g, err := do(n, id, Person())
 	if err != nil {
 		return outside.UsageHint("'autopilot gates --all' lists them", "%v", err)
 	}
 	return std.Say("%s is %s: %s\n", g.ID, g.Status, g.Subject)
 }
 
-// person is who runs the command.
-func person() string {
+// Person is who runs the command.
+func Person() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}

@@ -54,7 +54,7 @@ func addCommand(std outside.Stdio) *cobra.Command {
 		}
 		added, err := n.Enqueue(night.Wanted{Increments: args, Goals: goals, AllBacklog: all, Like: item})
 		if err != nil {
-			return refusal(err)
+			return night.Refusal(err)
 		}
 		for _, it := range added {
 			fmt.Fprintf(std.Out, "added %s  %s\n", it.ID, screen.Plain(it.Short()))
@@ -85,7 +85,7 @@ func listCommand(std outside.Stdio) *cobra.Command {
 		}
 		q, err := n.Queue.Load()
 		if err != nil {
-			return refusal(err)
+			return night.Refusal(err)
 		}
 		choice := q.Choose(n.QueueFacts())
 		items := make([]listed, 0, len(q.Items))
@@ -161,7 +161,7 @@ func changing(std outside.Stdio, c *cobra.Command, done string, change func(q *q
 			return nil
 		})
 		if err != nil {
-			return refusal(err)
+			return night.Refusal(err)
 		}
 		return std.Say("%s %s\n", done, strings.Join(ids, ", "))
 	}

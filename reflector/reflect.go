@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -82,6 +83,16 @@ type Answer struct {
 type Model interface {
 	Name() string
 	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Declined reports whether an error of a Model says that the service works, and that the
+// model does not want to answer this question.
+func Declined(err error) bool {
+	d, ok := errors.AsType[interface {
+		error
+		Declined() bool
+	}](err)
+	return ok && d.Declined()
 }
 
 const attempts = 2 // a bad reply is sent back once

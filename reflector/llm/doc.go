@@ -18,9 +18,9 @@
 // silence are tried again, up to Options.Attempts tries, with exponential
 // back-off or after the time that Retry-After names, never later than
 // Options.Max. A used up quota is not, nor is any other status: the error
-// says what is wrong in words. After three questions in a row that failed, the
-// service is left alone for five minutes, then one question probes it. A
-// context that ends is no failure of the service; the error wraps its cause.
+// says what is wrong in words. A context that ends is
+// no failure of the service; the error wraps its cause. Whoever asks again and
+// again has to stand behind a breaker of its own.
 //
 // Odd answers come out like this:
 //

@@ -29,6 +29,9 @@ type failure struct {
 	refused  bool          // the service works, and the model does not want to
 }
 
+// Declined reports whether the service works and the model does not want to answer.
+func (f *failure) Declined() bool { return f.refused }
+
 // Error is what happened.
 func (f *failure) Error() string { return f.words }
 

@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,14 +10,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/sony/gobreaker/v2"
 
 	"autopilot/reflector"
-)
-
-const (
-	tolerated = 3 // failed questions in a row
-	rest      = 5 * time.Minute
 )
 
 // Model is a model behind an OpenAI-compatible endpoint. It is safe for
@@ -28,12 +21,9 @@ type Model struct {
 	invalid  error
 	endpoint *url.URL
 	client   *http.Client
-	breaker  *gobreaker.CircuitBreaker[reflector.Answer]
 
-	mu     sync.Mutex
-	form   form      // that worked last
-	failed error     // of the question that failed last
-	until  time.Time // when the breaker is open
+	mu   sync.Mutex
+	form form // that worked last
 }
 
 // New returns a model. Options that are not valid are reported by every
@@ -44,35 +34,11 @@ func New(o Options) *Model {
 		m.endpoint, m.invalid = endpoint(o.BaseURL)
 	}
 	m.client = client(o.HTTP)
-	m.breaker = gobreaker.NewCircuitBreaker[reflector.Answer](gobreaker.Settings{
-		Timeout:     rest,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= tolerated },
-		IsSuccessful: func(err error) bool {
-			f, ok := errors.AsType[*failure](err)
-			return err == nil || ok && f.refused
-		},
-		IsExcluded: func(err error) bool {
-			_, ok := errors.AsType[stopped](err)
-			return ok
-		},
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			if to == gobreaker.StateOpen {
-				m.mu.Lock()
-				defer m.mu.Unlock()
-				m.until = time.Now().Add(rest)
-			}
-		},
-	})
 	return m
 }
 
 // Name is openai.
 func (m *Model) Name() string { return "openai" }
-
-// stopped is the error of a question whose context ended.
-type stopped struct{ error }
-
-func (s stopped) Unwrap() error { return s.error }
 
 // Ask asks the model. It blocks for at most Options.Attempts requests and the
 // waits between them; a simpler form of the question, which an old server needs,
@@ -83,30 +49,12 @@ func (m *Model) Ask(ctx context.Context, q reflector.Question) (reflector.Answer
 		return reflector.Answer{}, m.invalid
 	}
 	if ctx.Err() != nil {
-		return reflector.Answer{}, stopped{context.Cause(ctx)}
+		return reflector.Answer{}, context.Cause(ctx)
 	}
 	if !json.Valid([]byte(q.Schema)) {
 		return reflector.Answer{}, fmt.Errorf("internal error: the schema %q is no JSON", q.Name)
 	}
-	a, err := m.breaker.Execute(func() (reflector.Answer, error) {
-		a, err := m.insist(ctx, q)
-		if err != nil && ctx.Err() == nil {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.failed = err
-		}
-		return a, err
-	})
-	switch {
-	case errors.Is(err, gobreaker.ErrOpenState):
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return a, fmt.Errorf("%s is left alone until %s after questions in a row that failed: %v",
-			m.endpoint.Host, m.until.Format(time.RFC3339), m.failed)
-	case errors.Is(err, gobreaker.ErrTooManyRequests):
-		return a, fmt.Errorf("%s is left alone until another question has an answer", m.endpoint.Host)
-	}
-	return a, err
+	return m.insist(ctx, q)
 }
 
 // waits are the pauses between attempts: what the service asks for, else
@@ -148,7 +96,7 @@ func (m *Model) insist(ctx context.Context, q reflector.Question) (reflector.Ans
 	case err == nil:
 		return a, nil
 	case ctx.Err() != nil:
-		return a, stopped{context.Cause(ctx)}
+		return a, context.Cause(ctx)
 	case tries > 1:
 		return a, fmt.Errorf("%w (%d attempts)", err, tries)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"autopilot/reflector"
 	"autopilot/reflector/llm"
 )
 
@@ -92,91 +93,6 @@ func TestWaitsAreBounded(t *testing.T) {
 	})
 }
 
-func TestBreaker(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		working := false
-		l := &line{reply: func(int, *http.Request) (*http.Response, error) {
-			if working {
-				return response(200, nil, fine), nil
-			}
-			return response(401, nil, `{"error":{"message":"expired"}}`), nil
-		}}
-		m := llm.New(l.options())
-		ask := func(pieces ...string) {
-			t.Helper()
-			_, err := m.Ask(t.Context(), question())
-			checkError(t, err, pieces)
-		}
-		asked := func(want int) {
-			t.Helper()
-			if l.asked != want {
-				t.Fatalf("the service was asked %d times, want %d", l.asked, want)
-			}
-		}
-		for range 2 {
-			ask("expired")
-		}
-		working = true
-		ask() // ends the row
-		working = false
-		for range 3 {
-			ask("refuses the key")
-		}
-		asked(6)
-		until := time.Now().Add(5 * time.Minute).Format(time.RFC3339)
-		ask("left alone until "+until, "expired")
-		time.Sleep(5*time.Minute - time.Second)
-		ask("left alone until " + until)
-		asked(6)
-		time.Sleep(2 * time.Second)
-		ask("refuses the key") // the probe
-		asked(7)
-		ask("left alone until " + time.Now().Add(5*time.Minute).Format(time.RFC3339))
-		asked(7)
-		time.Sleep(5*time.Minute + time.Second)
-		working = true
-		ask()
-		ask()
-		asked(9)
-		working = false
-		ask("refuses the key")
-		ask("refuses the key")
-		asked(11)
-	})
-}
-
-func TestOneProbeAtATime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := &line{reply: func(asked int, r *http.Request) (*http.Response, error) {
-			if asked <= 3 {
-				return response(403, nil, ""), nil
-			}
-			time.Sleep(10 * time.Second)
-			return response(200, nil, fine), nil
-		}}
-		m := llm.New(l.options())
-		for range 3 {
-			_, err := m.Ask(t.Context(), question())
-			checkError(t, err, []string{"403"})
-		}
-		time.Sleep(6 * time.Minute)
-		var probe sync.WaitGroup
-		probe.Go(func() {
-			if _, err := m.Ask(t.Context(), question()); err != nil {
-				t.Errorf("the probe: %v", err)
-			}
-		})
-		synctest.Wait()
-		_, err := m.Ask(t.Context(), question())
-		checkError(t, err, []string{"until another question has an answer"})
-		probe.Wait()
-		_, err = m.Ask(t.Context(), question())
-		checkError(t, err, nil)
-	})
-}
-
 func TestWhatIsNoFailureOfTheService(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the run ends")
@@ -213,6 +129,9 @@ func TestWhatIsNoFailureOfTheService(t *testing.T) {
 					checkError(t, err, []string{c.want})
 					if errors.Is(err, cause) != (c.want == "the run ends") {
 						t.Errorf("got error %v", err)
+					}
+					if reflector.Declined(err) != (c.want != "the run ends") {
+						t.Errorf("declined: %t, by %v", reflector.Declined(err), err)
 					}
 					if l.asked != i+1 {
 						t.Fatalf("the service was asked %d times, want %d", l.asked, i+1)

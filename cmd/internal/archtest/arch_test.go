@@ -60,7 +60,7 @@ func confined() map[string][]string {
 		"github.com/modelcontextprotocol":   {"sessions/mcpserver"},
 		"github.com/tailscale/hujson":       {"cmd/internal/install"},
 		"mvdan.cc/sh":                       {"sessions/approval/rule"},
-		"github.com/sony/gobreaker":         {"supervisor/breaker", "reflector/llm"},
+		"github.com/sony/gobreaker":         {"supervisor/breaker"},
 		"github.com/google/go-github":       {"supervisor/publish/github"},
 		"github.com/andygrunwald/go-jira":   {"supervisor/publish/jira"},
 		"github.com/microsoft/azure-devops": {"supervisor/publish/azure"},

@@ -9,33 +9,34 @@ import (
 	"autopilot/supervisor/breaker"
 )
 
-// reflectorBreaker is the name of the breaker in front of the reflector.
+// reflectorBreaker is the name of the breaker in front of the reflector's model.
 const reflectorBreaker = "reflector"
 
-// Guarded is a reflector that is left alone for a while after failures. Looks back are
-// then failed ones, which a run survives.
-func (n Night) Guarded(r reflector.Reflector) reflector.Reflector {
+// Guarded is a model that is left alone for a while after failures, over all runs of the
+// work tree. A look back that finds it so is a failed one, which a run survives.
+func (n Night) Guarded(m reflector.Model) reflector.Model {
 	set := n.Breakers
 	set.Settings.Judge = func(err error) breaker.Verdict {
-		if _, later := errors.AsType[*reflector.LaterError](err); later { // the run waits until then by itself
+		// A limit is waited for by the run itself, and who declines is there.
+		if _, later := errors.AsType[*reflector.LaterError](err); later || reflector.Declined(err) {
 			return breaker.Verdict{Outcome: breaker.Answered}
 		}
 		return breaker.Verdict{Outcome: breaker.Failed}
 	}
-	return guarded{r, set}
+	return guarded{m, set}
 }
 
 type guarded struct {
-	reflector.Reflector
+	reflector.Model
 	set breaker.Set
 }
 
-// Reflect asks unless the breaker is open.
-func (g guarded) Reflect(ctx context.Context, in reflector.Input) (out reflector.Reflection, err error) {
+// Ask asks unless the breaker is open.
+func (g guarded) Ask(ctx context.Context, q reflector.Question) (a reflector.Answer, err error) {
 	err = g.set.Do(ctx, reflectorBreaker, time.Now(), func(ctx context.Context) error {
 		var err error
-		out, err = g.Reflector.Reflect(ctx, in)
+		a, err = g.Model.Ask(ctx, q)
 		return err
 	})
-	return out, err
+	return a, err
 }

@@ -53,6 +53,10 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 	if err != nil {
 		return following{}, err
 	}
+	if model != nil {
+		model = w.night.Guarded(model)
+		r = reflector.Asking{Model: model}
+	}
 	var notes []string
 	if j.Cfg.ReflectEvery > 0 {
 		notes = append(notes, fmt.Sprintf("looks back are made by %s, every %d sessions at first", r.Name(), j.Cfg.ReflectEvery))
@@ -72,7 +76,7 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 		return f, err
 	}
 	f.options = pursuit.Options{
-		Reflector: w.night.Guarded(r), Matrix: reflector.Matrix(j.Cfg.Matrix), Check: check,
+		Reflector: r, Matrix: reflector.Matrix(j.Cfg.Matrix), Check: check,
 		Diff: func(ctx context.Context, from string) string {
 			ctx, cancel := context.WithTimeout(ctx, diffTime)
 			defer cancel()

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/andygrunwald/go-jira v1.17.0
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/creack/pty v1.1.24
 	github.com/gofrs/flock v0.13.1

@@ -168,7 +168,8 @@ func (s *session) steps(ctx context.Context) error {
 		s.measure()
 		f := s.tally.Facts()
 		end := outcome.Classify(f, s.exit(exit, f))
-		s.res.Ending, s.res.Cause, s.res.ResetAt, s.res.Budget = end.Ending, s.words(end, f), end.ResetAt, end.Budget
+		s.res.Ending, s.res.Cause, s.res.Budget = end.Ending, s.words(end, f), end.Budget
+		s.res.ResetAt, s.res.LimitKind = end.ResetAt, end.Kind
 		goesOn := end.Ending == outcome.Completed || end.Ending == outcome.NoWork && f.AnsweredTurns > 0
 		if !goesOn || s.Satisfied != nil && s.Satisfied() {
 			break

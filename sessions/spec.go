@@ -149,7 +149,8 @@ type Result struct {
 	Ending    outcome.Ending  `json:"ending"`
 	Cause     string          `json:"cause"`
 	Budget    bool            `json:"budget_used_up,omitempty"`
-	ResetAt   time.Time       `json:"reset_at,omitzero"` // of a limit; zero when unknown
+	ResetAt   time.Time       `json:"reset_at,omitzero"`    // of a limit; zero when unknown
+	LimitKind string          `json:"limit_kind,omitempty"` // of a usage limit, as the CLI names it
 	StartedAt time.Time       `json:"started_at"`
 	EndedAt   time.Time       `json:"ended_at"`
 	Processes int             `json:"processes"`

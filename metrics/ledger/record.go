@@ -131,7 +131,50 @@ type Run struct {
 	Reflections *Reflections `json:"reflections,omitempty"`
 	Forecast    *Forecast    `json:"forecast,omitempty"`
 	Termination *Termination `json:"termination,omitempty"`
+
+	*Coordinator // of a run that coordinated others; nil for one that ran sessions
 }
+
+// CoordinatorKind tells the record of a run that coordinated others from the others'.
+const CoordinatorKind = "multi-story-coordinator"
+
+// Coordinator is what the record of a run that coordinated others has beside the fields of
+// any run. Its sessions, tokens and cost are in the records of those others; the first
+// ten fields are the format that other programs read.
+type Coordinator struct {
+	Kind           string   `json:"kind"`
+	RunID          string   `json:"run_id"`
+	EndedAt        Stamp    `json:"ended_at"`
+	ChildRunIDs    []string `json:"child_run_ids"`
+	StopReason     string   `json:"stop_reason"`
+	LoopCount      int      `json:"loop_count"`
+	CompletedCount int      `json:"completed_count"`
+	FailedCount    int      `json:"failed_count"`
+	CohortAborted  bool     `json:"cohort_aborted"`
+	KillDetail     string   `json:"kill_detail"`
+
+	CohortTokens  int64   `json:"cohort_tokens"`
+	CohortCostUSD float64 `json:"cohort_cost_usd"`
+	Stories       []Story `json:"stories"`
+}
+
+// Story is how a story of a cohort stood at the cohort's end.
+type Story struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Status   string   `json:"status"`
+	Why      string   `json:"why,omitempty"`
+	Runs     []string `json:"runs"`
+	Branch   string   `json:"branch,omitempty"`
+	Commits  int      `json:"commits"`
+	Sessions int      `json:"sessions"`
+	Worktree string   `json:"worktree,omitempty"` // where it was kept; empty when it is gone
+	Kept     string   `json:"kept,omitempty"`
+	Draft    string   `json:"draft,omitempty"`
+}
+
+// Coordinates reports whether the run had no sessions of its own but coordinated others.
+func (r Run) Coordinates() bool { return r.Coordinator != nil }
 
 // Agents counts the sub-agents of a session by how they ended.
 type Agents struct {

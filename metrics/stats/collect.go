@@ -65,9 +65,9 @@ type share struct {
 }
 
 // Add counts a record. Of two with the same id the one that ended later counts,
-// of equals the first.
+// of equals the first. A run that coordinated others counts in theirs.
 func (c *Collector) Add(r ledger.Run) {
-	if r.AutopilotRunID == "" || r.DryRun || !ended(r) {
+	if r.AutopilotRunID == "" || r.DryRun || r.Coordinates() || !ended(r) {
 		return
 	}
 	i := c.index(r.AutopilotRunID)

@@ -35,6 +35,9 @@ type Command struct {
 	Environ []string
 	Token   string // of the run
 	Marker  string // variable that all processes of the run carry, with the token as its value
+	// Grace is what is left of the run has to end in order once it was interrupted; 0 is
+	// what one session needs.
+	Grace time.Duration
 }
 
 // End is how the supervisor ended and what was left of its run.
@@ -74,7 +77,7 @@ func Run(c Command) (End, error) {
 		end.Signal = ws.Signal()
 		end.Code = 128 + int(end.Signal)
 	}
-	end.Ended, end.Left = sweeper.EndAll(reap.Marker{Name: c.Marker, Value: c.Token}, grace, within)
+	end.Ended, end.Left = sweeper.EndAll(reap.Marker{Name: c.Marker, Value: c.Token}, max(c.Grace, grace), within)
 	return end, nil
 }
 

@@ -35,6 +35,8 @@ type GateDesk struct {
 	RunID     string
 	SessionID string // empty for the one that the session names
 	Home      string // the person's home folder, absolute; empty where it is not known
+	Lane      Lane
+	LaneOnly  bool // no rule holds a call
 }
 
 type gateInput struct {
@@ -85,6 +87,12 @@ func Gate(stdin io.Reader, stdout io.Writer, g GateDesk, now time.Time) (err err
 	case in.Tool == "":
 		return errors.New("refused, read hook input: tool_name is missing")
 	}
+	if path := g.Lane.outside(in.Tool, in.ToolInput, in.CWD); path != "" {
+		return deny(stdout, fmt.Sprintf("%s is not yours to change: another story may be at work there. You may change %s.", path, strings.Join(g.Lane.Patterns, ", ")))
+	}
+	if g.LaneOnly {
+		return nil
+	}
 	call := rule.Call{Tool: in.Tool, Input: in.ToolInput, Dir: in.CWD}
 	used := &usedFiles{desk: g}
 	found := g.Rules.Guarding(g.Home, guardedFolders(g.Desk.Dir)...).Judge(call, used.read)
@@ -102,11 +110,15 @@ func Gate(stdin io.Reader, stdout io.Writer, g GateDesk, now time.Time) (err err
 	if v.Allow {
 		return nil
 	}
-	// One write: half an answer would be no answer.
+	return deny(stdout, v.Reason)
+}
+
+// deny answers with a refusal, in one write: half an answer would be no answer.
+func deny(stdout io.Writer, reason string) error {
 	var answer bytes.Buffer
 	enc := json.NewEncoder(&answer)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(output{specific{Event: "PreToolUse", Decision: "deny", Reason: v.Reason}}); err != nil {
+	if err := enc.Encode(output{specific{Event: "PreToolUse", Decision: "deny", Reason: reason}}); err != nil {
 		return fmt.Errorf("refused, encode answer: %w", err)
 	}
 	if _, err := stdout.Write(answer.Bytes()); err != nil {

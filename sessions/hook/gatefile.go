@@ -25,6 +25,8 @@ type GateFile struct {
 	// Protected are folders and files, absolute, that no call may change: where gates are
 	// kept and this file itself.
 	Protected []string `json:"protected,omitempty"`
+	Lane      Lane     `json:"lane,omitzero"`
+	LaneOnly  bool     `json:"lane_only,omitempty"` // no rule holds a call
 }
 
 // Save writes the file of a session.
@@ -49,7 +51,7 @@ func LoadGate(path string) (GateDesk, error) {
 		return GateDesk{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return GateDesk{
-		Rules: rules.Guarding(f.Home, f.Protected...), Desk: approval.Desk{Dir: f.Dir, Key: f.Key, Timeout: f.Timeout, Advance: f.Advance}, RunID: f.RunID, SessionID: f.SessionID, Home: f.Home,
+		Rules: rules.Guarding(f.Home, f.Protected...), Desk: approval.Desk{Dir: f.Dir, Key: f.Key, Timeout: f.Timeout, Advance: f.Advance}, RunID: f.RunID, SessionID: f.SessionID, Home: f.Home, Lane: f.Lane, LaneOnly: f.LaneOnly,
 	}, nil
 }
 

@@ -14,6 +14,7 @@ const (
 	SessionVar = "AUTOPILOT_SESSION_ID"      // the session; how its processes are recognised
 	CapVar     = "AUTOPILOT_AGENTS_PER_WAVE" // the cap when the session started
 	DeskVar    = "AUTOPILOT_DESK"            // folder of the session's desk of persistent completion
+	StoryVar   = "AUTOPILOT_STORY"           // folder of the story that a supervisor is for; no session has it
 )
 
 // Variable is one environment variable that a run sets, with the reason, for

@@ -81,6 +81,7 @@ type End struct {
 	Ending  Ending
 	Cause   string
 	ResetAt time.Time // zero when unknown
+	Kind    string    // of a usage limit, as the CLI names it
 	Budget  bool      // the money handed down was used up
 }
 
@@ -175,7 +176,7 @@ func limited(f Facts, status int) End {
 	if f.RateLimit.Type != "" {
 		e.Cause += " " + f.RateLimit.Type
 	}
-	e.ResetAt = time.Unix(int64(f.RateLimit.ResetsAt), 0)
+	e.ResetAt, e.Kind = time.Unix(int64(f.RateLimit.ResetsAt), 0), f.RateLimit.Type
 	e.Cause += " until " + e.ResetAt.UTC().Format(time.RFC3339)
 	return e
 }

@@ -60,6 +60,27 @@ type State struct {
 	dirty  map[string]fingerprint
 }
 
+// Dirty counts the files outside of the given folders, relative to the top, that differ
+// from HEAD.
+func (s State) Dirty(ignored ...string) int {
+	n := 0
+	for path := range s.dirty {
+		if !below(path, ignored) {
+			n++
+		}
+	}
+	return n
+}
+
+// Branches are the local branches, without refs/heads/.
+func (r Repo) Branches(ctx context.Context) ([]string, error) {
+	out, err := git(ctx, r.Top, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads")
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(string(out)), nil
+}
+
 type fingerprint struct {
 	status string
 	size   int64

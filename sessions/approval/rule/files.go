@@ -157,7 +157,7 @@ func (j *judging) files(c *flow.Command) {
 	if c.Name() == "crontab" && !argv.HasFlag(c.Args, "-l") {
 		j.hold(protectedFile, c.Text(), false)
 	}
-	for _, p := range targets(c) {
+	for _, p := range program.Writes(c) {
 		p = clean(c.Abs(p))
 		if example := c.Name() == "cp" && secret.File(j.tilde(p)); example || plainSetting(c, p) {
 			continue
@@ -174,38 +174,6 @@ func (j *judging) files(c *flow.Command) {
 		}
 		j.written(p)
 	}
-}
-
-// checkedOut are the files that git is told to put in their place.
-func checkedOut(c *flow.Command) []string {
-	rest, _ := program.GitArgs(c.Args)
-	if len(rest) == 0 || rest[0] != "checkout" && rest[0] != "restore" {
-		return nil
-	}
-	if i := slices.Index(rest, "--"); i >= 0 {
-		return rest[i+1:]
-	}
-	if rest[0] == "checkout" {
-		return slices.DeleteFunc(argv.Operands(rest), func(p string) bool { return !strings.Contains(p, ".claude") })
-	}
-	return argv.Operands(argv.WithoutValues(rest, "-s", "--source"))
-}
-
-// installed is this program, where it is built in the place of itself.
-func installed(c *flow.Command) []string {
-	ops := argv.Operands(argv.WithoutValues(c.Args, "-tags", "-ldflags", "-C", "-mod", "-gcflags"))
-	if len(ops) == 0 {
-		return nil
-	}
-	if to, ok := argv.ValueOf(c.Args, "-o"); ok && ops[0] == "build" && path.Base(to) == "autopilot" {
-		return []string{to}
-	}
-	for _, p := range ops {
-		if p, _, _ = strings.Cut(p, "@"); ops[0] == "install" && path.Base(p) == "autopilot" {
-			return []string{"~/go/bin/autopilot"}
-		}
-	}
-	return nil
 }
 
 // plainSetting reports whether a command puts a known text without a secret into a file
@@ -231,48 +199,4 @@ func clean(p string) string {
 		return p
 	}
 	return path.Clean(p)
-}
-
-// targets are the files that a command writes, by what is known of its arguments.
-func targets(c *flow.Command) []string {
-	ops := argv.Operands(argv.WithoutValues(c.Args, "--exclude", "--include", "--exclude-from"))
-	switch c.Name() {
-	case "tee", "rm", "unlink", "shred", "truncate", "touch", "mkdir", "rmdir", "mv", "rename":
-		return ops
-	case "chmod", "chown", "chgrp":
-		return ops[min(1, len(ops)):]
-	case "cp", "ln", "install", "rsync":
-		if to, ok := argv.ValueOf(c.Args, "-t", "--target-directory"); ok {
-			return []string{to}
-		}
-		if len(ops) > 1 {
-			to := ops[len(ops)-1]
-			if c.Name() == "rsync" && strings.HasSuffix(ops[0], "/") {
-				return []string{to}
-			}
-			return []string{to, path.Join(to, path.Base(ops[0]))}
-		}
-	case "sed", "gsed", "perl", "ruby":
-		if argv.HasFlag(c.Args, "-i|--in-place") || argv.HasPrefix(c.Args[1:], "-i") {
-			return ops[min(1, len(ops)):]
-		}
-	case "git":
-		return checkedOut(c)
-	case "go":
-		return installed(c)
-	case "dd":
-		for _, op := range ops {
-			if to, ok := strings.CutPrefix(op, "of="); ok {
-				return []string{to}
-			}
-		}
-	case "curl", "wget":
-		if to, ok := argv.ValueOf(c.Args, "-o", "--output", "--output-document"); ok {
-			return []string{to}
-		}
-		if to, ok := argv.ValueOf(c.Args, "-O"); ok && c.Name() == "wget" {
-			return []string{to}
-		}
-	}
-	return nil
 }

@@ -13,10 +13,10 @@ import (
 // git judges what a git command does to what others have.
 func (j *judging) git(c *flow.Command) {
 	args, settings := program.GitArgs(c.Args)
-	for _, e := range c.Env {
+	for _, e := range slices.Concat(c.Env, j.exported) {
 		if strings.HasPrefix(e, "GIT_CONFIG_KEY_") || strings.HasPrefix(e, "GIT_CONFIG_PARAMETERS=") {
 			key := strings.ToLower(e[strings.IndexByte(e, '=')+1:])
-			if strings.Contains(key, "alias.") || strings.Contains(key, "remote.") || !flow.Known(key) {
+			if strings.Contains(key, "alias.") || strings.Contains(key, "remote.") || !flow.Known(key) || program.GitRuns(key, flow.Unset) {
 				j.hold(unreadable, e+" "+c.Text(), false)
 			}
 		}
@@ -27,6 +27,9 @@ func (j *judging) git(c *flow.Command) {
 			j.hold(unreadable, c.Text(), false)
 		}
 		j.remoteSetting(key, value, c)
+		if program.GitRuns(key, value) {
+			j.hold(protectedFile, c.Text(), false)
+		}
 	}
 	if len(args) == 0 {
 		return
@@ -36,12 +39,22 @@ func (j *judging) git(c *flow.Command) {
 	case "push", "send-pack":
 		j.push(args, c)
 	case "config":
-		words := slices.DeleteFunc(argv.WithoutValues(rest, "--file", "-f", "--blob", "--type"), func(a string) bool { return strings.HasPrefix(a, "-") || a == "set" || a == "add" })
-		if len(words) > 1 {
-			j.remoteSetting(words[0], words[1], c)
-			if strings.EqualFold(words[0], "core.hooksPath") && (words[1] == "" || strings.HasPrefix(words[1], "/") || argv.HasFlag(rest, "--global|--system")) {
-				j.hold(protectedFile, c.Text(), false)
-			}
+		key, value, ok := program.GitSets(rest)
+		if ok && program.GitDecides(key, value) {
+			j.hold(protectedFile, c.Text(), false)
+		}
+		j.remoteSetting(key, value, c)
+	case "clone", "init":
+		kept := slices.ContainsFunc(program.GitCloneSets(rest), func(s string) bool {
+			key, value, _ := strings.Cut(s, "=")
+			return program.GitRuns(key, value)
+		})
+		if template, _ := argv.ValueOf(rest, "--template"); kept || template != "" {
+			j.hold(protectedFile, c.Text(), false)
+		}
+	case "symbolic-ref", "update-ref":
+		if j.movesBranch(args, c) {
+			j.hold(protectedFile, c.Text(), false)
 		}
 	case "clean":
 		own := argv.HasFlag(args, "-X") && !argv.HasFlag(args, "-x") // only what is ignored
@@ -60,11 +73,27 @@ func (j *judging) git(c *flow.Command) {
 		if argv.HasFlag(args, "--mirror=push|--mirror") && slices.Contains(rest, "add") {
 			j.hold(forcePush, c.Text(), true)
 		}
+		if ops := argv.Operands(args); len(ops) > 0 && ops[0] == "set-url" {
+			j.hold(protectedFile, c.Text(), false)
+		}
 	case "credential":
 		if len(rest) > 0 && rest[0] == "fill" {
 			j.hold(secrets, c.Text(), false)
 		}
 	}
+}
+
+// movesBranch reports whether a command lets one branch stand for another, or puts a default
+// branch elsewhere past all that looks after it.
+func (j *judging) movesBranch(args []string, c *flow.Command) bool {
+	ops := argv.Operands(argv.WithoutValues(args, "-m"))
+	if args[0] == "symbolic-ref" {
+		return len(ops) > 1 && strings.HasPrefix(ops[0], "refs/heads/")
+	}
+	if f := c.Stdin(); argv.HasFlag(args, "--stdin") && f.Known {
+		ops = strings.FieldsFunc(f.Text, func(r rune) bool { return strings.ContainsRune(" \t\n\x00\"", r) })
+	}
+	return slices.Contains(ops, "refs/heads/main") || slices.Contains(ops, "refs/heads/master")
 }
 
 // remoteSetting holds settings that make every later push a forced one.
@@ -86,7 +115,7 @@ func (j *judging) push(args []string, c *flow.Command) {
 	for _, a := range args[1:] {
 		long := strings.HasPrefix(a, "--")
 		switch {
-		case long && len(a) > 3 && abbreviates(a, "--force", "--force-with-lease", "--force-if-includes", "--delete", "--mirror", "--prune"):
+		case long && len(a) > 3 && argv.Abbreviates(a, "--force", "--force-with-lease", "--force-if-includes", "--delete", "--mirror", "--prune"):
 			j.hold(forcePush, c.Text(), true)
 		case !long && len(a) > 1 && a[0] == '-' && strings.ContainsAny(strings.SplitN(a[1:], "o", 2)[0], "fd"):
 			j.hold(forcePush, c.Text(), true)
@@ -104,13 +133,4 @@ func (j *judging) push(args []string, c *flow.Command) {
 			j.hold(production, c.Text(), true)
 		}
 	}
-}
-
-// abbreviates reports whether a flag is one of the given ones or the beginning of one that
-// git takes for it.
-func abbreviates(flag string, full ...string) bool {
-	flag, _, _ = strings.Cut(flag, "=")
-	return slices.ContainsFunc(full, func(f string) bool {
-		return f == flag || len(flag) > 3 && flag != "--pr" && strings.HasPrefix(f, flag)
-	})
 }

@@ -70,7 +70,7 @@ func takesFlags(c *flow.Command, name string) bool {
 		return len(ops) > 0 && slices.Contains([]string{"publish", "pub", "unpublish", "deprecate", "dist-tag", "owner", "access", "token", "pack", "version", "npm"}, ops[0])
 	case "git":
 		args, settings := program.GitArgs(c.Args)
-		return len(settings) == 0 && len(args) > 0
+		return len(settings) == 0 && len(args) > 0 && !slices.Contains([]string{"config", "remote", "symbolic-ref", "update-ref", "init"}, args[0])
 	case "docker", "podman", "nerdctl", "compose", "docker-compose", "kubectl", "oc", "k", "heroku", "railway":
 		if slices.ContainsFunc(ops[:min(len(ops), 3)], func(a string) bool { return a == "run" || a == "exec" || a == "debug" }) {
 			return name == "kubectl" && ops[0] == "run" && !slices.Contains(c.Args, "--")

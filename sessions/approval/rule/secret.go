@@ -15,7 +15,7 @@ import (
 	"autopilot/sessions/approval/rule/internal/secret"
 )
 
-// secret judges whether a command secret.Shows, sends or writes a secret.
+// secret judges whether a command shows, sends or writes a secret.
 func (j *judging) secret(c *flow.Command) {
 	name, args := c.Name(), c.Args
 	ops := argv.Operands(argv.WithoutValues(args, "--exclude", "--include", "--exclude-from"))

@@ -42,7 +42,7 @@ func builtIn() []Rule {
 		{Name: recursive, Holds: "deletes a folder with all that is in it, other than the output of a build", BuiltIn: true},
 		{Name: dropData, Holds: "deletes data or tables of a database", BuiltIn: true},
 		{Name: infrastructure, Holds: "changes machines, clusters or services of a cloud", BuiltIn: true},
-		{Name: secrets, Holds: "secret.Shows, sends or writes a password, a token or a key", BuiltIn: true},
+		{Name: secrets, Holds: "shows, sends or writes a password, a token or a key", BuiltIn: true},
 		{Name: production, Holds: "acts on something named production", BuiltIn: true},
 		{Name: remoteScript, Holds: "runs a text that comes from a network or is hidden by an encoding", BuiltIn: true},
 		{Name: unreadable, Holds: "runs what cannot be read beforehand", BuiltIn: true},
@@ -83,7 +83,7 @@ func (s Set) Rules() []Rule {
 	return out
 }
 
-// maxPart bounds the piece of a call that a finding secret.Shows, in bytes.
+// maxPart bounds the piece of a call that a finding shows, in bytes.
 const maxPart = 160
 
 // judging is one call that is being judged.

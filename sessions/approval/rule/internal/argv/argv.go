@@ -132,3 +132,26 @@ func WithoutValues(args []string, flags ...string) []string {
 func HasPrefix(args []string, prefix string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, prefix) })
 }
+
+// Abbreviates reports whether a flag is one of the given ones or the beginning of one that
+// git takes for it.
+func Abbreviates(flag string, full ...string) bool {
+	flag, _, _ = strings.Cut(flag, "=")
+	return slices.ContainsFunc(full, func(f string) bool {
+		return f == flag || len(flag) > 3 && flag != "--pr" && strings.HasPrefix(f, flag)
+	})
+}
+
+// Into are the paths that files may be put at by a command that takes them in front of the
+// place where they go: that place, or below it.
+func Into(ops []string) []string {
+	if len(ops) < 2 {
+		return nil
+	}
+	to := ops[len(ops)-1]
+	out := []string{to}
+	for _, from := range ops[:len(ops)-1] {
+		out = append(out, path.Join(to, path.Base(from)))
+	}
+	return out
+}

@@ -1,6 +1,7 @@
 // Package program holds what is known of programs by their names: which of them run
-// another command and how their arguments are read, which are shells or interpreters, and
-// which only look something up.
+// another command and how their arguments are read, which are shells or interpreters,
+// which only look something up, which files they write, and which settings of git decide
+// what runs.
 package program
 
 import (

@@ -148,6 +148,9 @@ func (w *walker) printed(args []string) flow.Feed {
 		if slices.Contains(args, "--show-toplevel") {
 			return made(w.dir)
 		}
+		if p, ok := program.GitPrints(args, w.dir); ok {
+			return made(p)
+		}
 	case "brew":
 		if slices.Contains(args, "shellenv") {
 			return flow.Feed{Known: true}

@@ -30,10 +30,9 @@ func (w *walker) git(c *flow.Command) {
 	rest := args[1:]
 	switch args[0] {
 	case "config":
-		words := slices.DeleteFunc(slices.Clone(rest), func(a string) bool { return strings.HasPrefix(a, "-") || a == "set" || a == "add" })
-		if len(words) == 2 {
-			w.gitSetting(words[0], words[1])
-			w.gitAlias(words[0], words[1], in)
+		if key, value, ok := program.GitSets(rest); ok {
+			w.gitSetting(key, value)
+			w.gitAlias(key, value, in)
 		}
 		return
 	case "submodule":

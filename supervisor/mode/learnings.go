@@ -7,16 +7,12 @@ import (
 	"time"
 )
 
-const (
-	leastLearningConfidence = 0.3
-	halfLifeDays            = 90
-	decayFloor              = 0.1
-)
+const leastLearningConfidence = 0.3
 
 // surface returns the n learnings that deserve most trust at now, best first. A learning's score is its confidence,
-// halved every 90 days since it was last confirmed, but never below a tenth of it. Learnings at or below confidence 0.3
-// and expired ones are left out. Of equal scores the later created goes first.
-func surface(all []Learning, now time.Time, n int) []Learning {
+// decayed by the time since it was last confirmed. Learnings at or below confidence 0.3 and expired ones are left out,
+// whatever the decay: it orders, it does not exclude. Of equal scores the later created goes first.
+func surface(all []Learning, now time.Time, n int, decay Decay) []Learning {
 	type scored struct {
 		Learning
 		score   float64
@@ -27,7 +23,7 @@ func surface(all []Learning, now time.Time, n int) []Learning {
 		if expiry, ok := parseTime(l.ExpiresAt, now); ok && !expiry.After(now) || !(l.Confidence > leastLearningConfidence) {
 			continue
 		}
-		s := scored{Learning: l, score: trust(l, now)}
+		s := scored{Learning: l, score: trust(l, now, decay)}
 		if created, ok := parseTime(l.CreatedAt, now); ok {
 			s.created = created.UnixMilli()
 		}
@@ -44,11 +40,14 @@ func surface(all []Learning, now time.Time, n int) []Learning {
 }
 
 // trust is a learning's decayed confidence. One without a readable time does not age; one from the future is new.
-func trust(l Learning, now time.Time) float64 {
+func trust(l Learning, now time.Time, decay Decay) float64 {
+	if !decay.Enabled {
+		return l.Confidence
+	}
 	for _, text := range []string{l.LastReinforced, l.LastAccessed, l.UpdatedAt, l.CreatedAt} {
 		if at, ok := parseTime(text, now); ok {
 			days := math.Max(0, float64(now.Sub(at))/float64(24*time.Hour))
-			return math.Max(l.Confidence*math.Pow(0.5, days/halfLifeDays), l.Confidence*decayFloor)
+			return math.Max(l.Confidence*math.Pow(0.5, days/decay.HalfLifeDays), l.Confidence*decay.FloorFactor)
 		}
 	}
 	return l.Confidence

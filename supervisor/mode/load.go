@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,16 +15,26 @@ const (
 	sessionsFile  = ".orchestrator/metrics/sessions.jsonl"
 	learningsFile = ".orchestrator/metrics/learnings.jsonl"
 	lockFile      = ".orchestrator/bootstrap.lock"
+	backlogSource = "backlog"
 
 	sessionWindow  = 10
 	learningWindow = 15
 )
 
 // Warning tells that a source of signals is there but could not be used in full. Source is its path below the
-// repository.
+// repository, or "backlog".
 type Warning struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
+}
+
+// Options say how LoadWith goes about it. The zero value is what Load does.
+type Options struct {
+	// Decay is how learnings lose trust; nil for DefaultDecay.
+	Decay *Decay
+	// Backlog asks for the open issues, as one JSON value. It is called once in every LoadWith, so that each session is
+	// chosen by the backlog of its time; nil when there is no tracker to ask. It answers for its own time limit.
+	Backlog func() (json.RawMessage, error)
 }
 
 // Load gathers the signals of the repository at repo: the recommendation in .claude/STATE.md, the last 10 sessions of
@@ -31,13 +42,24 @@ type Warning struct {
 // at now. A missing source is left out in silence; a broken one, or a broken line, gives a warning and nothing else. The
 // signals are nil only when none of the four files is there.
 func Load(repo string, now time.Time) (*Signals, []Warning) {
+	return LoadWith(repo, now, Options{})
+}
+
+// LoadWith is Load with options. A backlog that cannot be had, or is no JSON, gives a warning and no backlog; one that
+// is there counts as a fifth source, and the signals are not nil then.
+func LoadWith(repo string, now time.Time, o Options) (*Signals, []Warning) {
+	decay := DefaultDecay()
+	if o.Decay != nil {
+		decay = o.Decay.sound()
+	}
 	l := loader{repo: repo}
 	l.state()
 	l.sessions()
 	l.lock()
-	l.learnings(now)
+	l.learnings(now, decay)
+	l.backlog(o.Backlog)
 	if !l.found {
-		return nil, nil
+		return nil, l.warnings
 	}
 	return &l.signals, l.warnings
 }
@@ -95,13 +117,29 @@ func (l *loader) sessions() {
 	}
 }
 
-func (l *loader) learnings(now time.Time) {
+func (l *loader) learnings(now time.Time, decay Decay) {
 	found, err := tail(l.path(learningsFile), math.MaxInt, func(f *fields) (Learning, bool) {
 		return learningFrom(f), true
 	})
 	if l.usable(learningsFile, err) {
-		l.signals.Learnings = surface(found.records, now, learningWindow)
+		l.signals.Learnings = surface(found.records, now, learningWindow, decay)
 		l.damage(learningsFile, found.broken, found.lastBroken, found.cut)
+	}
+}
+
+func (l *loader) backlog(ask func() (json.RawMessage, error)) {
+	if ask == nil {
+		return
+	}
+	answer, err := ask()
+	switch {
+	case err != nil:
+		l.warn(backlogSource, "%s", clip(err.Error()))
+	case !json.Valid(answer):
+		l.warn(backlogSource, "the answer is not one JSON value")
+	default:
+		l.signals.Backlog = present(answer)
+		l.found = l.found || l.signals.Backlog != nil
 	}
 }
 

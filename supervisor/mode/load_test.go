@@ -320,7 +320,7 @@ func TestSurface(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, l := range surface(tt.in, noon(), learningWindow) {
+		for _, l := range surface(tt.in, noon(), learningWindow, DefaultDecay()) {
 			got = append(got, l.Subject)
 		}
 		if strings.Join(got, " ") != tt.want {
@@ -362,7 +362,7 @@ func TestTrust(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[int]float64{0: 0.8, 90: 0.4, 180: 0.2, 270: 0.1, 360: 0.08, 3600: 0.08} {
 		l := Learning{Confidence: 0.8, CreatedAt: noon().AddDate(0, 0, -age).Format(time.RFC3339)}
-		if got := trust(l, noon()); math.Abs(got-want) > 1e-12 {
+		if got := trust(l, noon(), DefaultDecay()); math.Abs(got-want) > 1e-12 {
 			t.Errorf("after %d days: got %v, want %v", age, got, want)
 		}
 	}

@@ -78,8 +78,19 @@ type Learning struct {
 	CreatedAt      string  `json:"created_at,omitempty"`
 }
 
-// ParseSignals reads signals from one JSON object. It is strict: a key that is no signal is refused by name, and so is
-// a value of the wrong type, also inside sessions and learnings. Sessions and learnings may carry further keys, because
+// UnknownKeyError is returned when signals hold a key that is none.
+type UnknownKeyError struct {
+	Key string
+}
+
+// Error names the key.
+func (e *UnknownKeyError) Error() string { return fmt.Sprintf("unknown key %q", clip(e.Key)) }
+
+// Unknown returns the key, and those that are known.
+func (e *UnknownKeyError) Unknown() (key string, known []string) { return e.Key, signalKeys() }
+
+// ParseSignals reads signals from one JSON object. It is strict: a key that is no signal is refused by name with an
+// *UnknownKeyError, and so is a value of the wrong type, also inside sessions and learnings. Sessions and learnings may carry further keys, because
 // their records have many that are not weighed. null stands for absent everywhere except inside topPriorities.
 func ParseSignals(data []byte) (Signals, error) {
 	f, err := parseFields(data)
@@ -88,7 +99,7 @@ func ParseSignals(data []byte) (Signals, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.members)) {
 		if !slices.Contains(signalKeys(), key) {
-			return Signals{}, fmt.Errorf("parse signals: unknown key %q", clip(key))
+			return Signals{}, fmt.Errorf("parse signals: %w", &UnknownKeyError{Key: key})
 		}
 	}
 	s := Signals{

@@ -191,7 +191,7 @@ func (s saga) play(t *testing.T) error {
 
 // mustRefuse says why a run was refused that a limit would not have stopped.
 func (sc *scene) mustRefuse(s State, err error) error {
-	c, l := carriedFrom(s), sc.opts.Limits
+	c, l := s.Used(), sc.opts.Limits
 	m := mean(s.Costs)
 	if c.Iterations >= l.MaxSessions || l.MaxTokens > 0 && (c.Spent.Tokens >= l.MaxTokens || m != nil && l.MaxTokens-c.Spent.Tokens < m.Tokens) || c.Active >= 4*time.Hour {
 		return nil

@@ -269,7 +269,7 @@ func saveState(t testing.TB, folder string, s State) {
 
 func (w *world) recover() []Recovered {
 	w.t.Helper()
-	done, err := Recover(w.project, w.ledgers)
+	done, err := Recover(w.project, w.ledgers, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (l *loop) occasion() pursuit.Occasion {
 		Left: reflector.Left{Sessions: max(0, l.Limits.MaxSessions-l.iteration()), Time: l.timeLeft(), Tokens: -1},
 	}
 	if l.Limits.MaxTokens > 0 {
-		at.Left.Tokens = max(0, l.Limits.MaxTokens-l.spent().Tokens)
+		at.Left.Tokens = max(0, l.Limits.MaxTokens-l.with(l.spent()).Tokens)
 	}
 	if l.file.Tasks == nil && l.result.Ending == outcome.Completed {
 		at.Claim = l.claim()
@@ -128,6 +128,7 @@ func (l *loop) spend(u reflector.Usage) {
 	r.Tokens = r.Tokens.Add(ledger.Tokens{Input: u.Input, Output: u.Output, CacheCreation: u.CacheCreation, CacheRead: u.CacheRead})
 	r.TotalTokensUsed += budgeted(u)
 	r.TotalCostUSD = dollars(r.TotalCostUSD + u.CostUSD)
+	l.tell(time.Time{}, false)
 }
 
 func budgeted(u reflector.Usage) int64 { return u.Input + u.Output + u.CacheCreation }

@@ -18,6 +18,7 @@ import (
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
+	"autopilot/supervisor/shares"
 	"autopilot/supervisor/source"
 
 	"github.com/cenkalti/backoff/v5"
@@ -68,6 +69,9 @@ func stopFor(h *killswitch.Hit) *stopping {
 // Run runs the loop to its end and returns how it ended. The error is for what
 // kept the run from being written down; the outcome is valid then as well.
 func Run(ctx context.Context, o Options) (Outcome, error) {
+	if o.Company == nil {
+		o.Company = shares.Alone{}
+	}
 	l := &loop{Options: o, state: checking, started: time.Now(), used: map[string]bool{}, recalled: map[string][]string{}, wait: newBackoff(o.Waits)}
 	l.begin(ctx)
 	if err := l.save(); err != nil {
@@ -108,7 +112,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 func (l *loop) begin(ctx context.Context) {
 	verdict := string(l.look(ctx, 0).Tier)
 	profile := l.useMode(l.Mode)
-	l.file = newState(l.Options, l.started, verdict)
+	l.file = NewState(l.Options, l.started, verdict)
 	l.file.Pursuit = pursuit.Begin(l.Goals, profile.Interval)
 	l.Log.Info("run started", "run_id", l.RunID, "source", l.Source.Name(), "mode", l.Mode, "tier", verdict)
 	if l.Announce != nil {
@@ -180,13 +184,29 @@ func (l *loop) look(ctx context.Context, planned int) tier.Judgement {
 func (l *loop) soFar() killswitch.Before {
 	return killswitch.Before{
 		Completed: l.file.Carried.Completed + l.file.Record.IterationsCompleted, Sessions: l.iteration(),
-		Elapsed: l.active(), Spent: l.spent(), Mean: mean(l.file.Costs),
+		Elapsed: l.active(), Spent: l.with(l.spent()), Mean: mean(l.file.Costs),
 	}
 }
 
-// check asks the kill-switches whether another session may start. None may when no
-// goal is open, as in a run that was killed when its goals were reached.
+// check asks the kill-switches whether another session may start, and waits while those
+// want none that the run shares something with.
 func (l *loop) check(ctx context.Context) (event, error) {
+	for {
+		if ev, err := l.mayStart(ctx); ev == hit || err != nil {
+			return ev, err
+		}
+		if waited, err := l.await(ctx); !waited || err != nil {
+			return clear, err
+		}
+		if l.stop != nil {
+			return hit, nil
+		}
+	}
+}
+
+// mayStart asks the kill-switches. No session may start when no goal is open, as in a run
+// that was killed when its goals were reached.
+func (l *loop) mayStart(ctx context.Context) (event, error) {
 	if l.file.Pursuit.Current() == nil {
 		l.stop = l.goalsOver()
 		return hit, nil
@@ -282,9 +302,13 @@ func (l *loop) prepare(ctx context.Context, iteration int) error {
 		s.Previous = &last
 	}
 	s.Cap = capOf(l.look(ctx, planned))
-	s.Judge = func(ctx context.Context) hook.Change { return capOf(tier.Judge(l.Probe(ctx).Signals, planned)) }
+	wanted := l.assignment.Mode
+	s.Judge = func(ctx context.Context) hook.Change {
+		return capOf(tier.Judge(l.Probe(ctx).Signals, l.AgentsFor(wanted)))
+	}
 	if l.Limits.MaxCostUSD > 0 {
-		s.BudgetUSD = l.Limits.MaxCostUSD - l.spent().CostUSD
+		s.BudgetUSD = l.part()
+		l.Company.Used(shares.Use{Spent: l.spent(), Sessions: l.iteration(), Reserved: s.BudgetUSD})
 	}
 	l.offset = journal.Size(l.Ledgers.SessionsPath())
 	if l.assignment.Records {
@@ -406,10 +430,14 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 			s.detail, s.code = abortWords(ctx)
 		}
 		return s
+	case r.Budget && l.Company.Others().Among > 1 && l.part() > 0: // it was only a part of what is left
+		l.facts.Broken = ""
+		l.Log.Warn("the session used up its part of the budget", "budget_usd", l.spec.BudgetUSD)
+		return nil
 	case r.Budget:
 		return stopFor(&killswitch.Hit{
 			Reason: killswitch.TokenBudgetExceeded,
-			Detail: fmt.Sprintf("the session used up the rest of the budget: cumulative_cost_usd=%.4f, max-cost-usd=%.4f", l.spent().CostUSD, l.Limits.MaxCostUSD),
+			Detail: fmt.Sprintf("the session used up the rest of the budget: cumulative_cost_usd=%.4f, max-cost-usd=%.4f", l.with(l.spent()).CostUSD, l.Limits.MaxCostUSD),
 		})
 	}
 	if l.facts.Error() == "" {

@@ -15,6 +15,7 @@ import (
 	"autopilot/supervisor/ending"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
+	"autopilot/supervisor/shares"
 	"autopilot/supervisor/source"
 )
 
@@ -51,7 +52,7 @@ type Waits struct {
 }
 
 // Options are what a run is made of. All functions are called from one
-// goroutine, except Probe, which a running session calls as well.
+// goroutine, except Probe and AgentsFor, which a running session calls as well.
 type Options struct {
 	RunID    string
 	Version  string // of this program
@@ -81,9 +82,22 @@ type Options struct {
 	// machine; nil when that cannot be told.
 	HasConversation func(id string) bool
 	Session         sessions.Spec // template: what all sessions have in common
-	// AgentsFor is the number of sub-agents at once for a mode on a green machine.
+	// AgentsFor is the number of sub-agents at once for a mode on a green machine. A
+	// running session asks it as well.
 	AgentsFor func(mode string) int
-	Probe     func(context.Context) probe.Snapshot
+	// Company is who the run shares its account, the machine and budgets with; nil for
+	// nobody.
+	Company shares.Company
+	// Parent is the run of the cohort that this one is a story of, and BlockedBy the issue
+	// that it waited for; empty and 0 for none.
+	Parent    string
+	BlockedBy int
+	// Chosen is told which session an assignment led to, by the id of its record; nil for
+	// nobody.
+	Chosen func(source.Assignment, sessions.ID)
+	// Aborted reports whether the cohort has stopped the run; nil outside of one.
+	Aborted func() bool
+	Probe   func(context.Context) probe.Snapshot
 	// Run runs one session. It is sessions.Run but in tests.
 	Run     func(context.Context, sessions.Spec, func(sessions.Progress)) (sessions.Result, error)
 	Ledgers *ledger.Ledgers
@@ -203,5 +217,6 @@ func exitCode(c Cause) int {
 type Outcome struct {
 	Record ledger.Run
 	Manual string // what a person would type instead, after a manual fallback
+	Told   string // in place of its sessions, of a run that coordinated others
 	Hint   string
 }

@@ -43,7 +43,11 @@ func (l *loop) record(context.Context) (event, error) {
 		l.records = append(l.records, rec)
 	}
 	l.used[id] = true
+	if l.Chosen != nil {
+		l.Chosen(l.assignment, sessions.ID(id))
+	}
 	l.count(r, by, id)
+	l.tell(r.StartedAt, r.Usage.Output > 0)
 	l.Log.Info("session ended", "iteration", l.iteration(), "session_id", id, "ending", string(r.Ending), "detail", r.Cause,
 		"duration_ms", r.Duration().Milliseconds(), "files", len(r.Files), "commits", len(r.Commits),
 		"agents", r.Agents.Started(), "agents_refused", r.Caps.RefusedCount(), "tokens", tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
@@ -207,6 +211,7 @@ func (l *loop) finish(context.Context) (event, error) {
 		rec.KillSwitch = &reason
 	}
 	rec.FallbackToManual = l.stop.cause == CauseManual
+	rec.AbortedByCohort = l.Aborted != nil && l.stop.reason == killswitch.UserAbort && l.Aborted()
 	recordGoals(&l.file)
 	rec.Termination = l.termination()
 	saved := l.save()

@@ -37,8 +37,9 @@ type Recovered struct {
 
 // Recover finishes every open run of a project whose supervisor is gone: it
 // ends its processes, writes the records that are missing and closes its state.
-// The caller holds the project's lock, so that no run can begin meanwhile.
-func Recover(p statedir.Project, ledgers *ledger.Ledgers) ([]Recovered, error) {
+// The caller holds the project's lock, so that no run can begin meanwhile. Mend, which may
+// be nil, brings a state up to what its run could not write any more.
+func Recover(p statedir.Project, ledgers *ledger.Ledgers, mend func(folder string, s *State)) ([]Recovered, error) {
 	ids, err := OpenRuns(p)
 	problems := []error{err}
 	var done []Recovered
@@ -51,6 +52,9 @@ func Recover(p statedir.Project, ledgers *ledger.Ledgers) ([]Recovered, error) {
 		case s.Finished:
 			err = closeRun(p, id)
 		default:
+			if mend != nil {
+				mend(p.RunDir(id), &s)
+			}
 			var r Recovered
 			if r, err = recoverRun(p.RunDir(id), s, ledgers); err == nil {
 				done = append(done, r)

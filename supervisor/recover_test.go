@@ -279,7 +279,7 @@ func TestRecoverBeforeAnySession(t *testing.T) {
 	t.Run("before its first session", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		s := newState(w.opts, time.Now(), "green")
+		s := NewState(w.opts, time.Now(), "green")
 		s.UpdatedAt = time.Now()
 		saveState(t, w.opts.Folder, s)
 		w.killed()
@@ -315,7 +315,7 @@ func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 func TestRecoverEndsProcesses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := newState(w.opts, time.Now(), "green")
+	s := NewState(w.opts, time.Now(), "green")
 	s.Token, s.UpdatedAt = "token-"+w.opts.Folder, time.Now()
 	saveState(t, w.opts.Folder, s)
 	w.killed()
@@ -397,7 +397,7 @@ func TestRecoverSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	good := func() string {
-		s := newState(w.opts, time.Now(), "green")
+		s := NewState(w.opts, time.Now(), "green")
 		s.UpdatedAt = time.Now()
 		saveState(t, w.opts.Folder, s)
 		w.killed()
@@ -416,7 +416,7 @@ func TestRecoverSeveral(t *testing.T) {
 	}
 	w.register()
 	last := good()
-	done, err := Recover(w.project, w.ledgers)
+	done, err := Recover(w.project, w.ledgers, nil)
 	if err == nil || !strings.Contains(err.Error(), "recover run "+broken) || !strings.Contains(err.Error(), "version 99 is not known") {
 		t.Errorf("error %v, want one that names both", err)
 	}

@@ -34,7 +34,8 @@ func RunID(branch string, now time.Time) string {
 
 // current names the run that was started last.
 type current struct {
-	RunID string `json:"run_id"`
+	RunID  string `json:"run_id"`
+	Before string `json:"before,omitempty"` // run that it was until then
 }
 
 // Register makes the folder of a new run and marks it as open. The id gets a
@@ -65,7 +66,8 @@ func Register(p statedir.Project, branch string, now time.Time) (id, folder stri
 	if err := statedir.SyncDir(filepath.Join(p.Dir, openDir)); err != nil {
 		return "", "", err
 	}
-	return id, p.RunDir(id), statedir.ReplaceJSON(filepath.Join(p.Dir, currentName), current{RunID: id})
+	before, _ := LastWritten(p) // none, or one that cannot be told, is none to fall back on
+	return id, p.RunDir(id), statedir.ReplaceJSON(filepath.Join(p.Dir, currentName), current{RunID: id, Before: before})
 }
 
 // Close takes away the mark of a run whose state says that it is finished. An
@@ -107,6 +109,19 @@ func LastRun(p statedir.Project) (string, error) {
 	err := statedir.LoadJSON(filepath.Join(p.Dir, currentName), &c)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
+	}
+	return c.RunID, err
+}
+
+// LastWritten is LastRun, but where that run died before it wrote anything the one before.
+func LastWritten(p statedir.Project) (string, error) {
+	var c current
+	err := statedir.LoadJSON(filepath.Join(p.Dir, currentName), &c)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if _, none := LoadState(p.RunDir(c.RunID)); c.Before != "" && errors.Is(none, fs.ErrNotExist) {
+		return c.Before, err
 	}
 	return c.RunID, err
 }

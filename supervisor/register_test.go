@@ -136,7 +136,7 @@ func TestLoadState(t *testing.T) {
 
 func TestAlive(t *testing.T) {
 	t.Parallel()
-	s := newState(newWorld(t).opts, time.Now(), "green")
+	s := NewState(newWorld(t).opts, time.Now(), "green")
 	if !s.Alive() {
 		t.Error("we are not alive")
 	}
@@ -148,5 +148,32 @@ func TestAlive(t *testing.T) {
 		if s.Alive() {
 			t.Errorf("%s is alive", what)
 		}
+	}
+}
+
+// TestLastWritten: a run that died before it wrote anything is nothing to go on with.
+func TestLastWritten(t *testing.T) {
+	t.Parallel()
+	p, err := statedir.OpenProject(t.TempDir(), "/srv/repo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, folder, err := Register(p, "main", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := LastWritten(p); got != first || err != nil {
+		t.Errorf("the only run: %q, %v", got, err)
+	}
+	if err := (&State{Version: StateVersion}).Save(folder); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // both die at once
+		if _, _, err := Register(p, "main", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := LastWritten(p); got != first || err != nil {
+		t.Errorf("after runs that wrote nothing: %q, %v; want %q", got, err, first)
 	}
 }

@@ -82,7 +82,7 @@ func TakeUp(s *State, answer string, l killswitch.Limits) error {
 		}
 		return nil // there is nothing to do but to say so
 	}
-	used := carriedFrom(*s)
+	used := s.Used()
 	h := killswitch.CheckBefore(l, killswitch.Before{Completed: used.Completed, Sessions: used.Iterations, Elapsed: used.Active, Spent: used.Spent, Mean: mean(s.Costs)})
 	if h != nil {
 		return fmt.Errorf("a limit of run %s is used up: %s: %s", s.Record.AutopilotRunID, h.Reason, h.Detail)
@@ -90,8 +90,8 @@ func TakeUp(s *State, answer string, l killswitch.Limits) error {
 	return nil
 }
 
-// carriedFrom is what a run and those that it continued have used up.
-func carriedFrom(s State) Carried {
+// Used is what the run and those that it continued have used up.
+func (s State) Used() Carried {
 	c := s.Carried
 	c.Iterations += s.Iteration
 	c.Completed += s.Record.IterationsCompleted
@@ -110,7 +110,7 @@ func (l *loop) carryOn(s State) {
 	l.file.Pursuit.Refresh(l.Goals)
 	l.file.Pursuit.SetInterval(interval)
 	l.file.Pursuit.Tally = ledger.Reflections{By: map[string]int{}}
-	l.file.Carried, l.file.Costs, l.file.Last = carriedFrom(s), s.Costs, s.Last
+	l.file.Carried, l.file.Costs, l.file.Last = s.Used(), s.Costs, s.Last
 	l.file.Record.ResumedFrom = s.Record.AutopilotRunID
 	l.Log.Info("run continued", "from", s.Record.AutopilotRunID, "iterations", l.file.Carried.Iterations, "tokens", l.file.Carried.Spent.Tokens, "cost_usd", l.file.Carried.Spent.CostUSD)
 }

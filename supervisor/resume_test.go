@@ -257,7 +257,7 @@ func TestNotResumable(t *testing.T) {
 	good := func() State {
 		return State{Finished: true, Record: ledger.Run{Termination: &ledger.Termination{Status: ledger.Stopped, Resumable: true}}}
 	}
-	alive := newState(newWorld(t).opts, time.Now(), "green")
+	alive := NewState(newWorld(t).opts, time.Now(), "green")
 	for name, tt := range map[string]struct {
 		change func(*State)
 		want   string

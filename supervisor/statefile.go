@@ -111,7 +111,8 @@ func LoadState(folder string) (State, error) {
 	return s, nil
 }
 
-func newState(o Options, started time.Time, verdict string) State {
+// NewState is the state of a run that begins.
+func NewState(o Options, started time.Time, verdict string) State {
 	host := runtime.GOOS + "-" + map[string]string{"amd64": "x86_64"}[runtime.GOARCH]
 	if runtime.GOARCH != "amd64" {
 		host = runtime.GOOS + "-" + runtime.GOARCH
@@ -126,13 +127,23 @@ func newState(o Options, started time.Time, verdict string) State {
 	if o.Worktree != "" {
 		rec.WorktreePath = &o.Worktree
 	}
+	if o.Parent != "" {
+		rec.ParentRunID = &o.Parent
+	}
+	if o.BlockedBy != 0 {
+		rec.BlockedByIssue = &o.BlockedBy
+	}
 	rec.Mode, rec.Forecast = o.Mode, o.Forecast
 	return State{Version: StateVersion, PID: os.Getpid(), Start: start, Token: o.Session.Token, Record: rec, Mode: o.Mode}
 }
 
-// save writes the state of the run durably.
 func (l *loop) save() error {
-	l.file.UpdatedAt = time.Now()
-	l.file.Record.CompletedAt = ledger.Stamp(l.file.UpdatedAt)
-	return statedir.ReplaceJSON(filepath.Join(l.Folder, stateName), l.file)
+	return l.file.Save(l.Folder)
+}
+
+// Save writes the state durably into the folder of its run.
+func (s *State) Save(folder string) error {
+	s.UpdatedAt = time.Now()
+	s.Record.CompletedAt = ledger.Stamp(s.UpdatedAt)
+	return statedir.ReplaceJSON(filepath.Join(folder, stateName), s)
 }

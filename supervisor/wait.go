@@ -39,6 +39,9 @@ func wakeAt(now, resetAt time.Time, w Waits, grown time.Duration) time.Time {
 // iteration and counts as no failure, but it does not outlast the run.
 func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 	now := time.Now().Round(0)
+	if !l.result.ResetAt.IsZero() {
+		l.Company.Limited(l.result.LimitKind, l.result.ResetAt.Add(l.Waits.Margin))
+	}
 	until := wakeAt(now, l.result.ResetAt, l.Waits, l.wait.NextBackOff())
 	if until.Sub(now) >= l.timeLeft() {
 		l.stop = stopFor(&killswitch.Hit{
@@ -69,7 +72,7 @@ func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stop
 	}
 	l.Log.Warn("waiting for the API", "detail", why, "until", until.UTC().Format(time.RFC3339))
 	l.live(sessions.Progress{})
-	stopped = l.sleepUntil(ctx, until)
+	stopped = l.sleepUntil(ctx, until, "the API")
 	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
 	l.file.Waiting = nil
 	l.live(sessions.Progress{})
@@ -81,16 +84,16 @@ func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stop
 
 // sleepUntil waits for a moment of the wall clock. It reports whether the run
 // is to stop instead.
-func (l *loop) sleepUntil(ctx context.Context, until time.Time) (stopped bool) {
+func (l *loop) sleepUntil(ctx context.Context, until time.Time, what string) (stopped bool) {
 	for {
 		if ctx.Err() != nil {
 			words, code := abortWords(ctx)
-			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while waiting for the API"})
+			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while waiting for " + what})
 			l.stop.code = code
 			return true
 		}
 		if why := l.StopRequested(); why != "" {
-			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: why + " while waiting for the API"})
+			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: why + " while waiting for " + what})
 			l.stop.code = ExitWanted
 			return true
 		}

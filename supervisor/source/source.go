@@ -67,6 +67,7 @@ func (g Goal) Next(r Request) Assignment {
 type Lifecycle struct {
 	Repo  string
 	Steps []string // prompts, one turn each; {mode} is replaced
+	Load  mode.Options
 }
 
 // Name is the name of the source.
@@ -74,7 +75,7 @@ func (l Lifecycle) Name() string { return "lifecycle" }
 
 // Next recommends a mode from the signals in the repository as they are now.
 func (l Lifecycle) Next(r Request) Assignment {
-	signals, warnings := mode.Load(l.Repo, r.Now)
+	signals, warnings := mode.LoadWith(l.Repo, r.Now, l.Load)
 	rec := mode.Select(signals)
 	a := Assignment{
 		Mode: string(rec.Mode), Confidence: rec.Confidence, Rationale: rec.Rationale,

@@ -3,7 +3,7 @@
 // shared machine only the ratio means something.
 //
 // With names as arguments (start, iteration, decoder, memory, idle, append, probe,
-// hook, stop, tdd) it measures only those.
+// hook, gate, stop, tdd, stories) it measures only those.
 //
 // It needs bin/autopilot, which 'make build' makes, and git. It starts only
 // processes of its own and ends them.
@@ -60,6 +60,7 @@ func run() error {
 		{"gate", b.gate},
 		{"stop", b.stopHook},
 		{"tdd", b.testDriven},
+		{"stories", b.stories},
 	}
 	for _, m := range measures {
 		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], m.name) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +127,12 @@ func lastRun(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	found, err := filepath.Glob(filepath.Join(ts.Getenv("STATE"), "projects", "*", "current-run.json"))
 	ts.Check(err)
+	if len(found) > 1 { // stories have projects of their own
+		found = slices.DeleteFunc(found, func(f string) bool {
+			path, ok := field(ts, filepath.Join(filepath.Dir(f), "project.json"), "0", "path").(string)
+			return !ok || filepath.Base(path) != "repo"
+		})
+	}
 	if len(found) != 1 {
 		ts.Fatalf("%d projects have runs, want 1", len(found))
 	}

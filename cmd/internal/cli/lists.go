@@ -19,7 +19,6 @@ import (
 	"autopilot/cmd/internal/screen"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
-	"autopilot/metrics/statedir"
 	"autopilot/supervisor"
 )
 
@@ -43,8 +42,12 @@ func runsCommand(std outside.Stdio) *cobra.Command {
 			if rec[resumableField] == true {
 				mark = "  resumable"
 			}
-			return fmt.Sprintf("%s  %-24s %2v/%-2v sessions  %9v tokens  $%.4f  %s%s", text(rec, "started_at"), text(rec, "exit_cause", "kill_switch"),
-				rec["iterations_completed"], rec["max_sessions"], number(rec, "total_tokens_used"), float(rec, "total_cost_usd"), text(rec, "autopilot_run_id"), mark)
+			done, of, what, tokens, cost := rec["iterations_completed"], rec["max_sessions"], "sessions", "total_tokens_used", "total_cost_usd"
+			if list, ok := rec["stories"].([]any); ok && rec["kind"] == ledger.CoordinatorKind {
+				done, of, what, tokens, cost = rec["completed_count"], len(list), "stories ", "cohort_tokens", "cohort_cost_usd"
+			}
+			return fmt.Sprintf("%s  %-24s %2v/%-2v %s  %9v tokens  $%.4f  %s%s", text(rec, "started_at"), text(rec, "exit_cause", "kill_switch"),
+				done, of, what, number(rec, tokens), float(rec, cost), text(rec, "autopilot_run_id"), mark)
 		},
 	})
 }
@@ -56,7 +59,7 @@ const (
 
 // resumable looks into the state of a run for whether it can be continued.
 func resumable(p job.Place) func(map[string]any) map[string]any {
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	return func(rec map[string]any) map[string]any {
 		why := "its state is not here"
 		if id := text(rec, "autopilot_run_id"); found && err == nil {

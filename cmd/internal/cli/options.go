@@ -8,6 +8,7 @@ import (
 
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/judge"
 	"autopilot/cmd/internal/outside"
 )
 
@@ -87,5 +88,9 @@ func newJob(c *cobra.Command, std outside.Stdio, flags []config.Value, args, goa
 	if r.Snapshot, err = c.Flags().GetString("snapshot"); err != nil {
 		return job.Job{}, err
 	}
-	return job.New(c.Context(), std, r)
+	j, err := job.New(c.Context(), std, r)
+	if err == nil {
+		judge.Complete(c.Context(), std, &j)
+	}
+	return j, err
 }

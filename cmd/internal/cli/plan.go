@@ -7,6 +7,7 @@ import (
 
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/stories"
 )
 
 func planCommand(std outside.Stdio) *cobra.Command {
@@ -31,6 +32,16 @@ func planCommand(std outside.Stdio) *cobra.Command {
 }
 
 func printPlan(ctx context.Context, std outside.Stdio, j job.Job, asJSON bool) error {
+	if j.Cfg.Stories.Multi {
+		p, err := stories.MakePlan(ctx, std, j)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return std.JSON(p)
+		}
+		return std.Say("%s", p.Text())
+	}
 	p := job.MakePlan(ctx, std, j)
 	if asJSON {
 		return std.JSON(p)

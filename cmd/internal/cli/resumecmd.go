@@ -12,9 +12,10 @@ import (
 
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/judge"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/start"
-	"autopilot/metrics/statedir"
+	"autopilot/cmd/internal/stories"
 	"autopilot/supervisor"
 )
 
@@ -38,8 +39,8 @@ is not repeated. 'autopilot runs' shows what can be continued, and why not.`,
 
 func answerCommand(std outside.Stdio) *cobra.Command {
 	return continueCommand(std, &cobra.Command{
-		Use: "answer [RUN] TEXT [flags] [-- CLAUDE-ARG...]", Short: "Answer the question of a paused run and continue it",
-		Long: "Answer the question that paused a run, the last one unless named, and continue it as 'autopilot resume' does.\nA single letter takes the option with that letter; 'autopilot status' shows question and options.",
+		Use: "answer [RUN|STORY] TEXT [flags] [-- CLAUDE-ARG...]", Short: "Answer the question of a paused run and continue it",
+		Long: "Answer the question that paused a run, the last one unless named, and continue it as 'autopilot resume' does.\nA single letter takes the option with that letter; 'autopilot status' shows question and options. Of a run with\nseveral stories the one that asks is named.",
 	}, func(args []string) (run, answer string, err error) {
 		switch len(args) {
 		case 1:
@@ -93,12 +94,12 @@ func continued(c *cobra.Command, std outside.Stdio, run, answer string, r job.Re
 	if err != nil {
 		return job.Job{}, nil, err
 	}
-	id, folder, err := findRun(p, run)
+	id, folder, story, err := findRunOrStory(p, run, answer)
 	if err != nil {
 		return job.Job{}, nil, err
 	}
-	if project, found, err := statedir.FindProject(p.State, p.Repo.Top); err == nil && found {
-		if _, err := start.RecoverDead(c.Context(), p, project); err != nil {
+	if project, found, err := p.FindProject(); err == nil && found {
+		if _, err := start.RecoverDead(c.Context(), std, p, project); err != nil {
 			return job.Job{}, nil, err
 		}
 	}
@@ -108,6 +109,12 @@ func continued(c *cobra.Command, std outside.Stdio, run, answer string, r job.Re
 	}
 	if why := supervisor.NotResumable(st); why != "" {
 		return job.Job{}, nil, outside.UsageHint("'autopilot runs' shows what can be continued", "run %s cannot be continued: %s", id, why)
+	}
+	if st.Record.Coordinates() && answer != "" {
+		if err := stories.Answer(folder, story, answer); err != nil {
+			return job.Job{}, nil, err
+		}
+		answer = ""
 	}
 	given, err := job.LoadSetup(folder)
 	if err != nil {
@@ -120,6 +127,7 @@ func continued(c *cobra.Command, std outside.Stdio, run, answer string, r job.Re
 	if err != nil {
 		return j, nil, err
 	}
+	judge.Complete(c.Context(), std, &j)
 	if answer, err = chosen(st, answer); err != nil {
 		return j, nil, err
 	}
@@ -150,9 +158,26 @@ func chosen(s supervisor.State, answer string) (string, error) {
 	return g.Question.Options[i], nil
 }
 
+// findRunOrStory finds the run that is to be continued. An answer may be for a story of the
+// last run instead.
+func findRunOrStory(p job.Place, run, answer string) (id, folder, story string, err error) {
+	id, folder, err = findRun(p, run)
+	if err != nil || answer == "" || run == "" {
+		return id, folder, "", err
+	}
+	if _, err := loadRun(id, folder); err == nil {
+		return id, folder, "", nil
+	}
+	id, folder, err = findRun(p, "")
+	if _, none := stories.Load(folder); err != nil || none != nil {
+		return "", "", "", noRun(run)
+	}
+	return id, folder, run, nil
+}
+
 // findRun finds a run by its id, the last one when none is named.
 func findRun(p job.Place, run string) (id, folder string, err error) {
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err != nil {
 		return "", "", err
 	}
@@ -160,7 +185,7 @@ func findRun(p job.Place, run string) (id, folder string, err error) {
 		return "", "", noRun(run)
 	}
 	if id = run; id == "" && found {
-		if id, err = supervisor.LastRun(project); err != nil {
+		if id, err = supervisor.LastWritten(project); err != nil {
 			return "", "", err
 		}
 	}
@@ -213,6 +238,9 @@ func setCommand(std outside.Stdio) *cobra.Command {
 		st, err := loadRun(id, folder)
 		if err != nil {
 			return err
+		}
+		if st.Record.Coordinates() {
+			return outside.Usage("run %s coordinates stories, which have no mode of their own to change", id)
 		}
 		if !st.Alive() {
 			return outside.UsageHint("'autopilot resume --mode "+mode+"' continues it", "run %s is not on", id)

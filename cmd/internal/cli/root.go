@@ -6,9 +6,12 @@ import (
 	"strings"
 
 	"autopilot/cmd/internal/cli/desk"
+	"autopilot/cmd/internal/cli/fleetcmd"
+	"autopilot/cmd/internal/cli/judgecmd"
 	"autopilot/cmd/internal/cli/nightcmd"
 	"autopilot/cmd/internal/cli/tddcmd"
 	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/stories"
 
 	"github.com/spf13/cobra"
 )
@@ -21,11 +24,12 @@ Start:  autopilot plan "GOAL"      what a run would do
         autopilot run "GOAL"       do it
 Stop:   autopilot stop             after the current session
         autopilot stop --now       at once (so does Ctrl-C)
-        autopilot cancel           for good: what is held is denied, what was begun waits again
+        autopilot cancel           at once; what is held is denied, what was begun waits again
 Go on:  autopilot resume, autopilot answer TEXT
 Look:   autopilot status, watch, report, tasks, runs, sessions, metrics, doctor
 Night:  autopilot queue            increments and goals, one after the other
         autopilot gates, approve   calls that are held until a person approves
+Many:   autopilot run --multi-story, fleet
 Tasks:  autopilot init, enable     keep a session at work until its tasks are done
         autopilot tdd              work on a task test by test
 
@@ -74,6 +78,8 @@ func Root(std outside.Stdio) *cobra.Command {
 	root.AddCommand(desk.Commands(std)...)
 	root.AddCommand(tddcmd.Command(std))
 	root.AddCommand(nightcmd.Commands(std)...)
+	root.AddCommand(fleetcmd.Command(std, stories.CleanAll(std)))
+	root.AddCommand(judgecmd.Commands(std, liveSignals(std))...)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

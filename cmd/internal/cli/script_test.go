@@ -378,12 +378,13 @@ func signalSupervisor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(pid, signals[args[0]]))
 }
 
-// runningSupervisor is the pid of the supervisor that works for this script.
+// runningSupervisor is the pid of the supervisor that works for this script, of a cohort
+// that of its coordinator.
 func runningSupervisor(ts *testscript.TestScript) int {
 	files, err := filepath.Glob(filepath.Join(ts.Getenv("STATE"), "projects", "*", "runs", "*", "state.json"))
 	ts.Check(err)
 	for _, name := range files {
-		if s, err := supervisor.LoadState(filepath.Dir(name)); err == nil && s.Alive() {
+		if s, err := supervisor.LoadState(filepath.Dir(name)); err == nil && s.Alive() && s.Record.ParentRunID == nil {
 			return s.PID
 		}
 	}

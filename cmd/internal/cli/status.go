@@ -18,6 +18,7 @@ import (
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/start"
+	"autopilot/cmd/internal/stories"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
@@ -25,6 +26,7 @@ import (
 	"autopilot/supervisor"
 	"autopilot/supervisor/ending"
 	"autopilot/supervisor/pursuit"
+	"autopilot/supervisor/story"
 )
 
 // statusView is what 'status' knows about a project.
@@ -44,6 +46,7 @@ type statusView struct {
 	Resumable  *bool                  `json:"resumable,omitempty"`
 	WhyNot     string                 `json:"not_resumable_because,omitempty"`
 	Record     *ledger.Run            `json:"record"`
+	Cohort     *story.Cohort          `json:"cohort,omitempty"` // of a run that coordinates stories
 	Recovered  []supervisor.Recovered `json:"recovered,omitempty"`
 	Elsewhere  string                 `json:"elsewhere,omitempty"` // a run that keeps its state in another folder
 	Night      *nightView             `json:"night,omitempty"`
@@ -63,7 +66,7 @@ func statusCommand(std outside.Stdio) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		v, err := viewStatus(c.Context(), p)
+		v, err := viewStatus(c.Context(), std, p)
 		if err != nil {
 			return err
 		}
@@ -83,8 +86,8 @@ func statusCommand(std outside.Stdio) *cobra.Command {
 	return c
 }
 
-func viewStatus(ctx context.Context, p job.Place) (statusView, error) {
-	v, err := viewOwn(ctx, p)
+func viewStatus(ctx context.Context, std outside.Stdio, p job.Place) (statusView, error) {
+	v, err := viewOwn(ctx, std, p)
 	if err == nil && !v.Running {
 		v.Elsewhere = elsewhere(p, v.RunID)
 	}
@@ -102,13 +105,13 @@ func elsewhere(p job.Place, last string) string {
 	return holder.String()
 }
 
-func viewOwn(ctx context.Context, p job.Place) (statusView, error) {
+func viewOwn(ctx context.Context, std outside.Stdio, p job.Place) (statusView, error) {
 	v := statusView{Repository: p.Repo.Top}
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err != nil || !found {
 		return v, err
 	}
-	if v.Recovered, err = start.RecoverDead(ctx, p, project); err != nil {
+	if v.Recovered, err = start.RecoverDead(ctx, std, p, project); err != nil {
 		return v, err
 	}
 	if v.RunID, err = supervisor.LastRun(project); err != nil || v.RunID == "" {
@@ -123,6 +126,9 @@ func viewOwn(ctx context.Context, p job.Place) (statusView, error) {
 		return v, &outside.Error{Code: supervisor.ExitError, Err: err, Way: "'autopilot runs' lists the records, and another run can be started"}
 	}
 	v.Record, v.Mode, v.Goals = &st.Record, st.Mode, st.Pursuit.Records()
+	if c, err := stories.Load(v.Folder); err == nil {
+		v.Cohort = &c
+	}
 	progress := st.Pursuit.Progress()
 	v.Progress = &progress
 	if v.Running = st.Alive(); v.Running {
@@ -158,6 +164,9 @@ func (v statusView) text(now time.Time) string {
 		return s + v.ended()
 	}
 	s += fmt.Sprintf("run %s is on (pid %d), for %s\n", v.RunID, v.PID, now.Sub(time.Time(rec.StartedAt)).Round(time.Second))
+	if v.Cohort != nil {
+		return s + stories.Text(*v.Cohort) + v.stopping()
+	}
 	s += fmt.Sprintf("  iteration   %d of %d, %d completed, %d tokens, $%.4f\n", v.Iteration, rec.MaxSessions, rec.IterationsCompleted, rec.TotalTokensUsed, rec.TotalCostUSD)
 	if v.Current != nil {
 		s += fmt.Sprintf("  session     %s, %s, for %s\n", v.Current.SessionID, v.Current.Mode, now.Sub(v.Current.StartedAt).Round(time.Second))
@@ -167,10 +176,15 @@ func (v statusView) text(now time.Time) string {
 	if v.Waiting != nil {
 		s += fmt.Sprintf("  waiting     until %s: %s\n", v.Waiting.Until.Local().Format(time.DateTime), v.Waiting.Why)
 	}
-	if v.Stopping != "" {
-		s += "  stopping    after this session: " + v.Stopping + "\n"
+	return s + v.stopping()
+}
+
+// stopping says that the run ends after its session.
+func (v statusView) stopping() string {
+	if v.Stopping == "" {
+		return ""
 	}
-	return s
+	return "  stopping    after this session: " + v.Stopping + "\n"
 }
 
 // ended says how the last run ended.
@@ -180,8 +194,12 @@ func (v statusView) ended() string {
 	if rec.KillSwitchDetail != nil && *rec.KillSwitchDetail != "" {
 		why += " (" + *rec.KillSwitchDetail + ")"
 	}
-	s := fmt.Sprintf("no run is on; the last was %s\n  ended       %s: %s\n  sessions    %d of %d, %d tokens, $%.4f\n",
-		v.RunID, time.Time(rec.CompletedAt).Local().Format(time.DateTime), why, rec.IterationsCompleted, rec.MaxSessions, rec.TotalTokensUsed, rec.TotalCostUSD)
+	s := fmt.Sprintf("no run is on; the last was %s\n  ended       %s: %s\n", v.RunID, time.Time(rec.CompletedAt).Local().Format(time.DateTime), why)
+	if v.Cohort != nil {
+		s += stories.Text(*v.Cohort)
+	} else {
+		s += fmt.Sprintf("  sessions    %d of %d, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions, rec.TotalTokensUsed, rec.TotalCostUSD)
+	}
 	if t := rec.Termination; t != nil {
 		s += ending.Text(*t)
 	}
@@ -284,7 +302,7 @@ const (
 )
 
 func stopRun(ctx context.Context, std outside.Stdio, p job.Place, now bool) error {
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err != nil {
 		return err
 	}

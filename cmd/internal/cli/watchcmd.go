@@ -14,6 +14,7 @@ import (
 	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/stories"
 )
 
 const (
@@ -41,7 +42,7 @@ func watchCommand(std outside.Stdio) *cobra.Command {
 func watchRun(ctx context.Context, std outside.Stdio, p job.Place) error {
 	last := ""
 	for {
-		v, err := viewStatus(ctx, p)
+		v, err := viewStatus(ctx, std, p)
 		if err != nil {
 			return err
 		}
@@ -77,6 +78,9 @@ func watchRun(ctx context.Context, std outside.Stdio, p job.Place) error {
 
 // line is the state of a run in one line, without what changes by itself.
 func (v statusView) line() string {
+	if v.Cohort != nil {
+		return v.RunID + ", " + stories.Line(*v.Cohort)
+	}
 	parts := []string{v.RunID, fmt.Sprintf("iteration %d of %d", v.Iteration, v.Record.MaxSessions)}
 	if p := v.Progress; p != nil && p.Known {
 		parts = append(parts, fmt.Sprintf("%.0f%%", p.Percent))

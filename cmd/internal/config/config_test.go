@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"autopilot/sessions/launch"
 )
 
 // flags makes a layer as the command line gives it.
@@ -50,6 +48,9 @@ func defaults() Config {
 		PermissionMode: "acceptEdits", Source: "auto", LifecycleSteps: []string{"/session {mode}", "/go", "/close"},
 		MetricsDir: ".orchestrator/metrics", LogFormat: "auto", Persistence: true,
 		TDD: tddDefaults(), Night: nightDefaults(),
+		Stories: Stories{
+			Max: 3, Authors: "collaborators", Isolation: "worktree", Base: "local", Draft: "off", Conflict: "refuse", Floor: 0.5, Decay: true, HalfLife: 90, DecayFloor: 0.1,
+		},
 	}
 }
 
@@ -137,6 +138,24 @@ func TestOptions(t *testing.T) {
 		{"sync-interval", "300s", "1s..24h", "AUTOPILOT_SYNC_INTERVAL"},
 		{"breaker-threshold", "3", "1..100", "AUTOPILOT_BREAKER_THRESHOLD"},
 		{"breaker-reset", "5m", "1s..24h", "AUTOPILOT_BREAKER_RESET"},
+		{"multi-story", "false", "", "AUTOPILOT_MULTI_STORY"},
+		{"max-stories", "3", "1..10", "AUTOPILOT_MAX_STORIES"},
+		{"stories", "", "", "AUTOPILOT_STORIES"},
+		{"issues", "", "", "AUTOPILOT_ISSUES"},
+		{"issue-authors", "collaborators", "collaborators, anyone", "AUTOPILOT_ISSUE_AUTHORS"},
+		{"bg-isolation", "worktree", "worktree, none", "AUTOPILOT_BG_ISOLATION"},
+		{"deconflict-paths", "", "", "AUTOPILOT_DECONFLICT_PATHS"},
+		{"story-base", "local", "local, remote", "AUTOPILOT_STORY_BASE"},
+		{"worktree-dir", "", "", "AUTOPILOT_WORKTREE_DIR"},
+		{"story-setup", "", "", "AUTOPILOT_STORY_SETUP"},
+		{"draft-pr", "off", "off, on-start, on-green", "AUTOPILOT_DRAFT_PR"},
+		{"on-conflict", "refuse", "refuse, wait, worktree", "AUTOPILOT_ON_CONFLICT"},
+		{"no-suitability", "false", "", "AUTOPILOT_NO_SUITABILITY"},
+		{"learning-decay", "true", "", "AUTOPILOT_LEARNING_DECAY"},
+		{"learning-half-life", "90", "0.01..10000", "AUTOPILOT_LEARNING_HALF_LIFE"},
+		{"learning-decay-floor", "0.1", "0..1", "AUTOPILOT_LEARNING_DECAY_FLOOR"},
+		{"autonomy", "", "", "AUTOPILOT_AUTONOMY"},
+		{"confidence-floor", "0.5", "0..1", "AUTOPILOT_CONFIDENCE_FLOOR"},
 		{"tdd", "true", "", "AUTOPILOT_TDD"},
 		{"clean-tree", "true", "", "AUTOPILOT_CLEAN_TREE"},
 		{"commit-template", "{type}({scope}): {msg} (task {taskId})", "", "AUTOPILOT_COMMIT_TEMPLATE"},
@@ -558,34 +577,5 @@ func TestRepositoryMayNot(t *testing.T) {
 	}
 	if r := resolve(t, flags("permission-mode", "bypassPermissions"), repo); r.PermissionMode != "plan" {
 		t.Errorf("got %s, want plan", r.PermissionMode)
-	}
-}
-
-func TestFromEnv(t *testing.T) {
-	t.Parallel()
-	got := FromEnv([]string{
-		"PATH=/bin", "AUTOPILOT_RUN_ID=run", "AUTOPILOT_SESSION_ID=id", "AUTOPILOT_MODEL=", "AUTOPILOT_MAX_HOURS=2", "AUTOPILOT_ALLOWED_TOOLS=Read, Bash(a=b) ,,",
-		"AUTOPILOT_USE_API_KEY=true", "XAUTOPILOT_MODEL=x", "AUTOPILOT_NO_EQUALS", "AUTOPILOT_PEER_ABORT=1=2",
-	})
-	want := []Value{
-		{Key: "max-hours", Raw: []string{"2"}, Origin: "environment AUTOPILOT_MAX_HOURS"},
-		{Key: "allowed-tools", Raw: []string{"Read", "Bash(a=b)"}, Origin: "environment AUTOPILOT_ALLOWED_TOOLS"},
-		{Key: "use-api-key", Raw: []string{"true"}, Origin: "environment AUTOPILOT_USE_API_KEY"},
-		{Key: "peer-abort", Raw: []string{"1=2"}, Origin: "environment AUTOPILOT_PEER_ABORT"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("values (-want +got):\n%s", diff)
-	}
-	// What a session's environment carries must not be taken for a typing mistake.
-	if got := FromEnv([]string{launch.RunVar + "=r", launch.TokenVar + "=t", launch.SessionVar + "=s"}); got != nil {
-		t.Errorf("variables handed down to sessions are read as options: %+v", got)
-	}
-	if got := FromEnv([]string{launch.CapVar + "=2"}); len(got) != 1 || got[0].Key != agentsPerWave {
-		t.Errorf("%s: got %+v, want the option", launch.CapVar, got)
-	}
-	for _, o := range Options() {
-		if got := FromEnv([]string{o.Env() + "=1"}); len(got) != 1 || got[0].Key != o.Key {
-			t.Errorf("%s: got %+v", o.Env(), got)
-		}
 	}
 }

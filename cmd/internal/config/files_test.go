@@ -152,7 +152,11 @@ func TestParseSessionConfig(t *testing.T) {
 		{"block ended by another section", head + "autopilot:\n## Other\n" + head + "  max-hours: 2\n", nil, true},
 		{"an autopilot key with a value is no block", head + "autopilot: on\n  max-sessions: 3\n", nil, true},
 		{"an unknown key of the block is for Resolve", head + "autopilot:\n  nope: 3\n", []Value{sc(3, "nope", "3")}, true},
-		{"keys of the block that are theirs", head + "autopilot:\n  bg-isolation: worktree\n  autopilot-peer-abort: 9\n", []Value{sc(4, "peer-abort", "9")}, true},
+		{"keys of the block with names of their own", head + "autopilot:\n  bg-isolation: worktree\n  autopilot-peer-abort: 9\n", []Value{sc(3, "bg-isolation", "worktree"), sc(4, "peer-abort", "9")}, true},
+		{"the dial", head + "dispatcher-autonomy:\n  autonomy: Autonomous-Gated\n  confidence-floor: 0.7\nwaves: 5\n", []Value{sc(3, "autonomy", "autonomous-gated"), sc(4, "confidence-floor", "0.7")}, true},
+		{"a dial that is none", head + "dispatcher-autonomy:\n  autonomy: full\n  confidence-floor: 7\n", nil, true},
+		{"how learnings age", head + "evolve:\n  decay-enabled: false\n  decay-half-life-days: 30\n  decay-floor-factor: 0.2\n", []Value{sc(3, "learning-decay", "false"), sc(4, "learning-half-life", "30"), sc(5, "learning-decay-floor", "0.2")}, true},
+		{"decay that is none", head + "evolve:\n  decay-half-life-days: soon\n  other: 1\n", nil, true},
 		{"peer abort outside the block", head + "autopilot-peer-abort: 9\n", []Value{sc(2, "peer-abort", "9")}, true},
 		{
 			"lists of the block", head + "autopilot:\n  lifecycle-steps: /session {mode}, /go\n  allowed-tools: Read\n",

@@ -73,6 +73,8 @@ type Config struct {
 
 	TDD   tdd.Settings
 	Night Night
+
+	Stories Stories
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -137,7 +139,7 @@ func Options() []Option { return all() }
 
 // all makes them once: each command has a flag for each of them.
 var all = sync.OnceValue(func() []Option {
-	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), queueOptions(), gateOptions(), testOptions(), syncOptions(), tddOptions(), placeOptions())
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), queueOptions(), gateOptions(), testOptions(), syncOptions(), storyOptions(), tddOptions(), placeOptions())
 })
 
 func limitOptions() []Option {

@@ -26,7 +26,8 @@ const (
 // LoadSessionConfig reads the "## Session Config" section of CLAUDE.md, or of
 // AGENTS.md where CLAUDE.md has none. It takes agents-per-wave and persistence,
 // and from the autopilot block every option of this program and
-// autopilot-peer-abort; other keys of the section belong to other programs.
+// autopilot-peer-abort, the dial of the block dispatcher-autonomy, and how learnings
+// age in evolve; other keys of the section belong to other programs.
 func LoadSessionConfig(repo string) ([]Value, error) {
 	for _, name := range []string{"CLAUDE.md", "AGENTS.md"} {
 		data, err := readRegular(filepath.Join(repo, name))
@@ -47,14 +48,14 @@ func LoadSessionConfig(repo string) ([]Value, error) {
 // reports whether the section was there.
 func ParseSessionConfig(name string, data []byte) ([]Value, bool) {
 	var out []Value
-	found, inSection, inBlock, line := false, false, false, 0
+	found, inSection, inBlock, block, line := false, false, false, "", 0
 	for text := range strings.Lines(strings.TrimPrefix(string(data), byteOrderMark)) {
 		line++
 		text = strings.TrimRight(text, " \t\r\n")
 		if strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "###") {
 			inSection = text == "## Session Config"
 			found = found || inSection
-			inBlock = false
+			inBlock, block = false, ""
 			continue
 		}
 		if !inSection || strings.TrimSpace(text) == "" {
@@ -66,9 +67,17 @@ func ParseSessionConfig(name string, data []byte) ([]Value, bool) {
 		}
 		indented := strings.TrimLeft(text, " \t") != text
 		if !indented {
-			inBlock = key == "autopilot" && value == ""
+			inBlock, block = key == "autopilot" && value == "", ""
+		}
+		if value == "" && isBlock(key) && !indented {
+			block = key
+			continue
 		}
 		origin := fmt.Sprintf("%s:%d Session Config", name, line)
+		if indented && block != "" {
+			out = append(out, sessionBlock(block, key, value, origin)...)
+			continue
+		}
 		out = append(out, sessionValues(key, value, origin, indented && inBlock)...)
 	}
 	return out, found
@@ -95,8 +104,6 @@ func sessionValues(key, value, origin string, inBlock bool) []Value {
 		return []Value{v}
 	case key == agentsPerWave:
 		return splitByMode(v)
-	case inBlock && key == "bg-isolation":
-		return nil
 	case inBlock:
 		if o, ok := find(key); ok && o.List {
 			v.Raw = splitList(value, o.Separator)

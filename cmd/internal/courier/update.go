@@ -74,6 +74,9 @@ func ofRun(s supervisor.State) publish.Update {
 }
 
 func percent(s supervisor.State) int {
+	if c := s.Record.Coordinator; c != nil && len(c.Stories) > 0 {
+		return 100 * c.CompletedCount / len(c.Stories)
+	}
 	if s.Tasks != nil {
 		return s.Tasks.Percent
 	}
@@ -99,8 +102,12 @@ func stateOf(r ledger.Run) publish.State {
 func runBody(s supervisor.State) string {
 	var b strings.Builder
 	r := s.Record
-	fmt.Fprintf(&b, "%s, %d tokens, $%.2f.\n", sessions(s.Carried.Iterations+s.Iteration), s.Carried.Spent.Tokens+r.TotalTokensUsed,
-		s.Carried.Spent.CostUSD+r.TotalCostUSD)
+	if c := r.Coordinator; c != nil {
+		fmt.Fprintf(&b, "%d of %d stories are done, %d tokens, $%.2f.\n", c.CompletedCount, len(c.Stories), c.CohortTokens, c.CohortCostUSD)
+	} else {
+		fmt.Fprintf(&b, "%s, %d tokens, $%.2f.\n", sessions(s.Carried.Iterations+s.Iteration), s.Carried.Spent.Tokens+r.TotalTokensUsed,
+			s.Carried.Spent.CostUSD+r.TotalCostUSD)
+	}
 	if t := s.Tasks; t != nil && t.Total > 0 {
 		fmt.Fprintf(&b, "\n%d of %d are over", t.Completed, t.Total)
 		if t.Failed > 0 {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"autopilot/supervisor/account"
+
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/start"
@@ -60,11 +62,12 @@ func Diagnose(ctx context.Context, std outside.Stdio) []Finding {
 	}
 	all := []Finding{{Name: "git", OK: true, Detail: p.Repo.Top}, {Name: "config", OK: true, Detail: fmt.Sprintf("%d settings, %d moved to a bound", len(p.Cfg.Settings), len(p.Cfg.Notes))}}
 	all = append(all, checkBinary(ctx, std, p)...)
-	all = append(all, checkState(ctx, p)...)
+	all = append(all, checkState(ctx, std, p)...)
 	all = append(all, checkLedgers(p)...)
 	all = append(all, checkHooks(std, p)...)
 	all = append(all, checkReflector(ctx, std, p))
 	all = append(all, checkNight(p)...)
+	all = append(all, checkAccount(std, p)...)
 	return append(all, checkMachine(ctx)...)
 }
 
@@ -95,6 +98,18 @@ func checkNight(p job.Place) []Finding {
 	return all
 }
 
+// checkAccount looks at the usage limits that runs of the same account have met.
+func checkAccount(std outside.Stdio, p job.Place) []Finding {
+	a := account.Of(p.State, std.Environ, p.Cfg.UseAPIKey)
+	if err := a.Check(); err != nil {
+		return []Finding{{Name: "limits", Detail: err.Error(), Mend: "remove the file; a limit that still holds is met again"}}
+	}
+	if l, ok := a.Until(p.Cfg.Model, time.Now()); ok {
+		return []Finding{{Name: "limits", OK: true, Detail: fmt.Sprintf("the account is under a usage limit (%s) until %s, which run %s met; runs wait for it", l.Kind, l.Until.Local().Format(time.DateTime), l.By)}}
+	}
+	return nil
+}
+
 func checkBinary(ctx context.Context, std outside.Stdio, p job.Place) []Finding {
 	path, err := job.FindClaude(p.Cfg.Claude)
 	if err != nil {
@@ -120,14 +135,14 @@ func checkBinary(ctx context.Context, std outside.Stdio, p job.Place) []Finding 
 
 // checkState looks at the state folder, the lock, the disk, and finishes runs
 // whose supervisor was killed.
-func checkState(ctx context.Context, p job.Place) []Finding {
+func checkState(ctx context.Context, std outside.Stdio, p job.Place) []Finding {
 	var all []Finding
-	project, err := statedir.OpenProject(p.State, p.Repo.Top)
+	project, err := p.OpenProject()
 	if err != nil {
 		return []Finding{{Name: "state", Detail: err.Error(), Mend: "make the folder writable, or set XDG_STATE_HOME"}}
 	}
 	all = append(all, Finding{Name: "state", OK: true, Detail: project.Dir})
-	if done, err := start.RecoverDead(ctx, p, project); err != nil {
+	if done, err := start.RecoverDead(ctx, std, p, project); err != nil {
 		all = append(all, Finding{Name: "recovery", Detail: err.Error(), Mend: "see the run's folder below " + project.RunsDir()})
 	} else if len(done) > 0 {
 		all = append(all, Finding{Name: "recovery", OK: true, Detail: fmt.Sprintf("%d runs that had been killed were finished", len(done))})

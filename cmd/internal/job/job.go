@@ -35,6 +35,7 @@ type Job struct {
 	Probe   func(context.Context) probe.Snapshot
 
 	verify, expect []gate.Check
+	request        Request
 }
 
 // Request is what a person typed.
@@ -44,6 +45,7 @@ type Request struct {
 	Extra    []string // handed to claude as it is
 	Flags    []config.Value
 	Snapshot string // file with the machine's state, for a rehearsal
+	from     string // another work tree, whose settings and ledgers hold; empty for none
 }
 
 // New checks everything that can be checked without starting anything.
@@ -54,16 +56,19 @@ func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
 	if err := launch.RefusedExtra(r.Extra); err != nil {
 		return Job{}, outside.Usage("%v", err)
 	}
-	p, err := SetUp(ctx, std, r.Flags)
+	p, err := setUpFrom(ctx, std, r.Flags, r.from)
 	if err != nil {
 		return Job{}, err
 	}
-	j := Job{Place: p, Extra: r.Extra}
+	j := Job{Place: p, Extra: r.Extra, request: r}
 	if err := j.readGoals(append(slices.Clone(r.Words), r.Goals...)); err != nil {
 		return j, err
 	}
 	if len(j.Goals) > 0 {
 		j.Goal = j.Goals[0].Goal
+	}
+	if way, err := j.Cfg.CheckStories(); err != nil {
+		return j, outside.UsageHint(way, "%v", err)
 	}
 	if j.Source, err = j.chooseSource(ctx, std); err != nil {
 		return j, err
@@ -80,6 +85,14 @@ func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
 		}
 	}
 	return j, j.checkPermissions(std)
+}
+
+// Again makes the job anew, for another work tree of the repository that this process has
+// changed to. Settings and ledgers stay those of the first one.
+func (j Job) Again(ctx context.Context, std outside.Stdio) (Job, error) {
+	r := j.request
+	r.from = j.Repo.Top
+	return New(ctx, std, r)
 }
 
 // chooseProbe measures this machine, or rehearses with the snapshot in a file,
@@ -104,6 +117,9 @@ func chooseProbe(std outside.Stdio, file string) (func(context.Context) probe.Sn
 func (j Job) chooseSource(ctx context.Context, std outside.Stdio) (supervisor.Source, error) {
 	lifecycle := source.Lifecycle{Repo: j.Repo.Top, Steps: j.Cfg.LifecycleSteps}
 	tasks := j.taskSource(std)
+	if j.Cfg.Stories.Multi {
+		return j.manySource()
+	}
 	n, err := j.Night(false)
 	if err != nil {
 		return nil, &outside.Error{Code: outside.ExitUsage, Err: err, Way: "make the state folder readable, or set XDG_STATE_HOME"}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -8,11 +9,11 @@ import (
 	"runtime"
 
 	"autopilot/cmd/internal/config"
-	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions/binary"
 	"autopilot/sessions/repo"
+	"autopilot/supervisor/story/shared"
 )
 
 // Place is the repository a command works on and everything that belongs to it.
@@ -21,6 +22,8 @@ type Place struct {
 	Cfg   config.Resolved
 	State string // root of the state folders
 	Bare  bool   // the settings are not read
+	// Story is what the place is for when this process is the supervisor of a story.
+	Story *shared.Task
 	// Layers are the settings as they were given, lowest first.
 	Layers [][]config.Value
 }
@@ -43,11 +46,25 @@ func FindRepo(ctx context.Context) (repo.Repo, error) {
 
 // SetUp finds the repository and resolves the configuration for it.
 func SetUp(ctx context.Context, std outside.Stdio, flags []config.Value) (Place, error) {
+	return setUpFrom(ctx, std, flags, "")
+}
+
+// setUpFrom is SetUp with the settings and ledgers of another work tree of the repository,
+// where from is the top of one.
+func setUpFrom(ctx context.Context, std outside.Stdio, flags []config.Value, from string) (Place, error) {
 	r, err := FindRepo(ctx)
 	if err != nil {
 		return Place{}, err
 	}
-	layers, err := readLayers(std, r.Top, flags)
+	t, err := storyOf(std)
+	if err != nil {
+		return Place{}, err
+	}
+	top := cmp.Or(from, r.Top)
+	if t != nil { // all stories of a cohort have the settings of the tree that it was started in
+		top = t.Main
+	}
+	layers, err := readLayers(std, top, flags)
 	if err != nil {
 		return Place{}, err
 	}
@@ -59,7 +76,14 @@ func SetUp(ctx context.Context, std outside.Stdio, flags []config.Value) (Place,
 	if err != nil {
 		return Place{}, &outside.Error{Code: outside.ExitUsage, Err: err, Way: outside.HintOf(err)}
 	}
-	return Place{Repo: r, Cfg: cfg, State: root, Layers: layers}, nil
+	p := Place{Repo: r, Cfg: cfg, State: root, Layers: layers}
+	switch {
+	case t != nil:
+		p.inStory(t)
+	case from != "" && !filepath.IsAbs(cfg.MetricsDir):
+		p.Cfg.MetricsDir = filepath.Join(from, cfg.MetricsDir)
+	}
+	return p, nil
 }
 
 // SetUpBare finds the repository alone, with every setting at its default: for what
@@ -98,7 +122,7 @@ func readLayers(std outside.Stdio, top string, flags []config.Value) ([][]config
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, &outside.Error{Code: outside.ExitUsage, Err: err}
 	}
-	return [][]config.Value{user, session, master, weave, versioned, config.FromEnv(std.Environ), flags}, nil
+	return [][]config.Value{user, session, master, weave, versioned, config.FromDispatcher(std.Getenv), config.FromEnv(std.Environ), flags}, nil
 }
 
 func resolve(layers [][]config.Value) (config.Resolved, error) {
@@ -116,11 +140,6 @@ func (p Place) MetricsDir() string {
 	}
 	return filepath.Join(p.Repo.Top, p.Cfg.MetricsDir)
 }
-
-// LockPath is the lock of the project. It lies in the git folder of the work
-// tree, so that supervisors with different state folders, such as cron's and a
-// person's, exclude each other too.
-func (p Place) LockPath() string { return filepath.Join(p.Repo.GitDir, "autopilot.lock") }
 
 // Worktree is the path of the work tree when it is not the repository's first.
 func (p Place) Worktree() string {
@@ -146,10 +165,4 @@ func ClaudeVersion(ctx context.Context, path string, environ []string) (string, 
 		return "", outside.UsageHint("run it by hand to see why", "%v", err)
 	}
 	return ver, nil
-}
-
-// Night is what the work tree has for unattended work. Its state folder is made when create
-// is set and there is none.
-func (p Place) Night(create bool) (night.Night, error) {
-	return night.Open(p.State, p.Repo.Top, p.Cfg.Config, create)
 }

@@ -130,9 +130,9 @@ func (p Place) Desk(std outside.Stdio, create bool) (completion.Desk, error) {
 	if d.Defaults, err = p.completionDefaults(); err != nil {
 		return d, err
 	}
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err == nil && !found && create {
-		project, err = statedir.OpenProject(p.State, p.Repo.Top)
+		project, err = p.OpenProject()
 		found = true
 	}
 	if err != nil {

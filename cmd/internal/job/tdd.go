@@ -49,9 +49,9 @@ func (p Place) tddDir(std outside.Stdio, create bool) (string, error) {
 		}
 		return filepath.Join(base, "projects", statedir.Slug(p.Repo.Top)), nil
 	}
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err == nil && !found && create {
-		project, err = statedir.OpenProject(p.State, p.Repo.Top)
+		project, err = p.OpenProject()
 		found = true
 	}
 	if err != nil || !found {

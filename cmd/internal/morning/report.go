@@ -39,7 +39,7 @@ type Run struct {
 // Find finds a run by its id, the last one for an empty id.
 func Find(p job.Place, n night.Night, id string) (Run, error) {
 	r := Run{Place: p, Night: n}
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err != nil {
 		return r, err
 	}
@@ -81,13 +81,13 @@ func recorded(p job.Place, id string) (ledger.Run, error) {
 // Facts are what the report of the run is made of.
 func (r Run) Facts(now time.Time) report.Facts {
 	f := report.Facts{
-		Version: outside.Version(), Generated: now, Zone: time.Local, Run: r.Record, Open: r.State.Alive(),
+		Version: outside.Version(), Generated: now, Zone: time.Local, Run: r.whole(), Open: r.State.Alive(),
 		Sessions: r.sessions(), Items: r.items(), Gates: r.gates(now), Tests: r.tests(), Publishing: r.publishing(now), Reflections: r.reflections(),
 	}
 	for _, b := range r.Night.Breakers.States(now) {
 		f.Breakers = append(f.Breakers, report.Breaker{Name: b.Name, State: string(b.Position), Failures: b.Failures, Why: b.Error, RetryAt: until(b)})
 	}
-	f.Progress = r.progress(f)
+	f.Progress, f.ToDo = r.progress(f), r.merges()
 	return f
 }
 
@@ -103,12 +103,19 @@ func (r Run) sessions() []report.SessionFacts {
 	var out []report.SessionFacts
 	_ = journal.Each(filepath.Join(r.Place.MetricsDir(), ledger.SessionsFile), func(_ int, line []byte) error {
 		var s ledger.Session
-		if json.Unmarshal(line, &s) != nil || s.AutopilotRunID != r.Record.AutopilotRunID {
+		if json.Unmarshal(line, &s) != nil {
+			return nil
+		}
+		item, ours := r.storyOf(s.AutopilotRunID)
+		if !ours {
 			return nil
 		}
 		x := report.SessionFacts{
 			Number: len(out) + 1, ID: s.SessionID, Type: s.SessionType, Model: s.Model, Started: time.Time(s.StartedAt), Ended: time.Time(s.CompletedAt),
-			Ending: s.Ending, Cause: s.EndingCause, CostUSD: s.CostUSD, Caps: s.Caps, FileCount: s.TotalFilesChanged, Commits: s.Commits, Summary: s.Summary,
+			Ending: s.Ending, Cause: s.EndingCause, CostUSD: s.CostUSD, Caps: s.Caps, FileCount: s.TotalFilesChanged, Commits: s.Commits, Summary: s.Summary, Item: item,
+		}
+		if s.TokenInput != nil && s.TokenOutput != nil {
+			x.Tokens = ledger.Tokens{Input: *s.TokenInput, Output: *s.TokenOutput}
 		}
 		for _, e := range r.Record.Endings { // a record that a plugin wrote has no ending
 			if e.SessionID == s.SessionID {
@@ -138,6 +145,9 @@ func (r Run) closer(x *report.SessionFacts) {
 
 // items are the items of the queue that the run had in hand.
 func (r Run) items() []report.Item {
+	if list := r.stories(); list != nil {
+		return list
+	}
 	if r.Record.Source != "queue" {
 		return nil
 	}

@@ -17,19 +17,22 @@ import (
 // HoldCalls gives a session the hook that holds calls for a person, and tells it what was
 // decided about earlier ones.
 func (n Night) HoldCalls(std outside.Stdio, s *sessions.Spec) error {
-	if !n.Cfg.Night.HumanGates {
+	if !n.Cfg.Night.HumanGates && len(n.Lane) == 0 {
 		return nil
 	}
 	path := filepath.Join(s.Folder, hook.GateName)
 	f := hook.GateFile{
 		Dir: n.Gates.Dir, Key: n.Gates.Key, Timeout: n.Gates.Timeout, Advance: n.Gates.Advance, Rules: n.Cfg.Night.GateRules,
-		RunID: s.RunID, SessionID: string(s.ID), Home: std.Getenv("HOME"), Protected: []string{n.Dir, n.Gates.Key},
+		RunID: s.RunID, SessionID: string(s.ID), Home: std.Getenv("HOME"), Protected: append([]string{n.Dir, n.Gates.Key}, n.Protected...),
+		Lane: hook.Lane{Root: n.Repo, Patterns: n.Lane}, LaneOnly: !n.Cfg.Night.HumanGates,
 	}
 	if err := f.Save(path); err != nil {
 		return err
 	}
 	s.GateHook = launch.Quote(std.Self) + " hook gate " + launch.Quote(path) + " || exit 2"
-	s.Notice += n.decided()
+	if n.Cfg.Night.HumanGates {
+		s.Notice += n.decided()
+	}
 	return nil
 }
 

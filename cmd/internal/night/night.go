@@ -26,6 +26,10 @@ type Night struct {
 	Rules    rule.Set
 	Outbox   outbox.Outbox
 	Breakers breaker.Set
+	// Protected are further folders that no session may change, and Lane the patterns of the
+	// paths that it may; none for all.
+	Protected []string
+	Lane      []string
 }
 
 // Open opens what a work tree has below the root of the state folders. The folder of one

@@ -377,3 +377,64 @@ func (n Night) HeldBy(session string) []string {
 	}
 	return out
 }
+
+// Completed are the increments that are completed on disk.
+func (n Night) Completed() []string {
+	var ids []string
+	for id, status := range n.QueueFacts().Increments {
+		if status == increment.Completed {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Listed are the items of the queue that a run is to work on, those that are over and what
+// it was asked for beside those included; keep puts that into the queue.
+func (n Night) Listed(keep, resumed bool) ([]queue.Item, error) {
+	var items []queue.Item
+	collect := func(q *queue.Queue) error {
+		only, err := n.prepare(q, resumed)
+		items = nil
+		for _, it := range q.Ordered() {
+			if it.Status == queue.Done || only == nil || slices.Contains(only, it.ID) {
+				items = append(items, it)
+			}
+		}
+		return err
+	}
+	if keep {
+		err := n.Queue.Update(collect)
+		return items, Refusal(err)
+	}
+	q, err := n.Queue.Load()
+	if err != nil {
+		return nil, err
+	}
+	err = collect(&q)
+	return items, Refusal(err)
+}
+
+// Over takes in how an item stands that another run has worked on, with a queue of its own:
+// done, waiting for a person, or neither. One that a person has taken out or settled
+// meanwhile stays as it is.
+func (n Night) Over(id, run string, done, person bool, why string) error {
+	now := time.Now()
+	err := n.Queue.Update(func(q *queue.Queue) error {
+		it, err := q.Find(id)
+		if err != nil || it.Status.Over() {
+			return nil
+		}
+		if err := q.Begin(id, run, now); err != nil {
+			return err
+		}
+		switch {
+		case done:
+			return q.Done(id, now)
+		case person:
+			return q.Ask(id, why, now)
+		}
+		return q.Fail(id, why, now)
+	})
+	return Refusal(err)
+}

@@ -8,6 +8,8 @@ import (
 	"autopilot/cmd/internal/courier"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/night"
+	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/stories"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/supervisor"
@@ -15,7 +17,7 @@ import (
 
 // RecoverDead finishes runs whose supervisor was killed. It does nothing when a
 // run is on, or when no run is open.
-func RecoverDead(ctx context.Context, p job.Place, project statedir.Project) ([]supervisor.Recovered, error) {
+func RecoverDead(ctx context.Context, std outside.Stdio, p job.Place, project statedir.Project) ([]supervisor.Recovered, error) {
 	open, err := supervisor.OpenRuns(project)
 	if err != nil || len(open) == 0 {
 		return nil, err
@@ -35,7 +37,7 @@ func RecoverDead(ctx context.Context, p job.Place, project statedir.Project) ([]
 		return nil, err
 	}
 	defer func() { _ = ledgers.Close() }()
-	recovered, err := supervisor.Recover(project, ledgers)
+	recovered, err := supervisor.Recover(project, ledgers, stories.Mend(p, std))
 	if at, bad := p.Night(false); bad == nil {
 		tellLate(at, project, recovered)
 	}

@@ -3,26 +3,31 @@ package start
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
+	"autopilot/cmd/internal/beside"
+	"autopilot/cmd/internal/company"
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/courier"
 	"autopilot/cmd/internal/courier/senders"
+	"autopilot/cmd/internal/follow"
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/judge"
 	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
+	"autopilot/cmd/internal/stories"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
@@ -32,15 +37,17 @@ import (
 	"autopilot/sessions/reap"
 	"autopilot/supervisor"
 	"autopilot/supervisor/gate"
+	"autopilot/supervisor/source"
 )
 
 const (
-	lockWait   = time.Second // a status command may hold the lock for a moment
-	endingWait = 15 * time.Second
-	LowDisk    = 100 << 20 // bytes below which no run is started
+	LowDisk = 100 << 20 // bytes below which no run is started
 	// memoryGoal is what the supervisor tries to stay below: it shares the machine
 	// with those it runs, also when one of them prints a very long line.
 	memoryGoal = 28 << 20
+	// cohortGrace is what the supervisors of stories have to end in order when their
+	// coordinator was killed.
+	cohortGrace = 30 * time.Second
 )
 
 // Flags say how a run is started and how its end is told.
@@ -70,10 +77,14 @@ func Run(ctx context.Context, std outside.Stdio, j job.Job, f Flags, previous *s
 	if err := agreedOn(&std, &j); err != nil {
 		return err
 	}
+	verdict, err := judge.Told(&std)
+	if err != nil {
+		return err
+	}
 	if std.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryGoal)
 	}
-	return start(ctx, std, j, runSetup{flags: f, token: token, guardGone: gone, previous: previous})
+	return start(ctx, std, j, runSetup{flags: f, token: token, guardGone: gone, previous: previous, verdict: verdict})
 }
 
 // startGuarded starts the supervisor below this process, which from then on only
@@ -95,8 +106,15 @@ func startGuarded(ctx context.Context, std outside.Stdio, j job.Job, f Flags, pr
 		if err := askBefore(ctx, &std, &j, f); err != nil {
 			return err
 		}
+		if err := judge.AskBefore(ctx, &std, j, f.Yes, f.JSON); err != nil {
+			return err
+		}
 	}
-	end, err := guard.Run(guard.Command{Self: std.Self, Args: std.Args, Dir: std.Dir, Environ: std.Environ, Token: uuid.NewString(), Marker: launch.TokenVar})
+	c := guard.Command{Self: std.Self, Args: std.Args, Dir: std.Dir, Environ: std.Environ, Token: uuid.NewString(), Marker: launch.TokenVar}
+	if j.Cfg.Stories.Multi {
+		c.Grace = cohortGrace
+	}
+	end, err := guard.Run(c)
 	if err != nil {
 		return err
 	}
@@ -119,11 +137,11 @@ func afterKill(ctx context.Context, std outside.Stdio, j job.Job, end guard.End)
 	if len(end.Left) > 0 {
 		fmt.Fprintf(std.Err, "autopilot: processes %v could not be ended\n", end.Left)
 	}
-	project, found, err := statedir.FindProject(j.State, j.Repo.Top)
+	project, found, err := j.FindProject()
 	if err != nil || !found {
 		return
 	}
-	if _, err := RecoverDead(ctx, j.Place, project); err != nil {
+	if _, err := RecoverDead(ctx, std, j.Place, project); err != nil {
 		fmt.Fprintf(std.Err, "autopilot: its records are not written yet: %v\n", err)
 	}
 }
@@ -138,37 +156,18 @@ func start(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) error 
 	if err := j.CheckReflector(ctx, std); err != nil {
 		return err
 	}
-	lock, err := acquire(ctx, j)
+	if j.Cfg.Stories.Multi {
+		if s.stories, err = stories.Ready(ctx, std, j, s.previous != nil, false); err != nil {
+			return err
+		}
+	}
+	lock, j, deviation, err := beside.Alone(ctx, std, j)
 	if err != nil {
-		return lockError(err)
+		return err
 	}
 	defer func() { _ = lock.Release() }()
-	s.lock = lock
+	s.lock, s.deviation = lock, deviation
 	return runLocked(ctx, std, j, s)
-}
-
-// acquire takes the project's lock. A supervisor that has lost its guard is ending,
-// and is waited for.
-func acquire(ctx context.Context, j job.Job) (*statedir.Lock, error) {
-	for deadline := time.Now().Add(endingWait); ; {
-		short, cancel := context.WithTimeout(ctx, lockWait)
-		lock, err := statedir.Acquire(short, j.LockPath(), statedir.Holder{})
-		cancel()
-		held, isHeld := errors.AsType[*statedir.HeldError](err)
-		if !isHeld || !guard.Lost(held.Holder.PID) || time.Now().After(deadline) {
-			return lock, err
-		}
-	}
-}
-
-func lockError(err error) error {
-	if _, held := errors.AsType[*statedir.HeldError](err); held {
-		return &outside.Error{
-			Code: outside.ExitHeld, Err: fmt.Errorf("another run works in this repository: %w", err),
-			Way: "'autopilot status' shows it, 'autopilot stop' ends it",
-		}
-	}
-	return &outside.Error{Code: outside.ExitUsage, Err: err}
 }
 
 func checkClaude(ctx context.Context, std outside.Stdio, j job.Job) (path, ver string, err error) {
@@ -196,10 +195,13 @@ type runSetup struct {
 	previous  *supervisor.State // the run that is continued, or nil
 	sweeper   *reap.Sweeper
 	notes     []string // of what was begun before the run, for its log
+	deviation string   // how the run did not begin as usual
+	stories   stories.Beginning
+	verdict   []string // what speaks against the run, for its log
 }
 
 func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) error {
-	project, err := statedir.OpenProject(j.State, j.Repo.Top)
+	project, err := j.OpenProject()
 	if err != nil {
 		return stateError(err)
 	}
@@ -211,7 +213,7 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 		return &outside.Error{Code: outside.ExitUsage, Err: err, Way: "the ledgers are written there; make the folder writable or set --metrics-dir"}
 	}
 	defer func() { _ = ledgers.Close() }()
-	recovered, recoverErr := supervisor.Recover(project, ledgers)
+	recovered, recoverErr := supervisor.Recover(project, ledgers, stories.Mend(j.Place, std))
 	s.sweeper = reap.NewSweeper()
 
 	at, err := j.Night(true)
@@ -226,7 +228,11 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	if st, err := j.Repo.State(ctx); err == nil {
 		branch = st.Branch
 	}
-	id, folder, err := supervisor.Register(project, branch, time.Now())
+	name := branch
+	if j.Story != nil && j.Story.SharesTree() { // others are on the same branch
+		name += "-" + j.Story.Story
+	}
+	id, folder, err := supervisor.Register(project, name, time.Now())
 	if err != nil {
 		return stateError(err)
 	}
@@ -253,9 +259,17 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	at.Breakers.Log, at.Outbox.Log = log, log
 	warnBefore(log, std, j, s)
 	warnRecovered(log, recovered, recoverErr)
+	for _, v := range s.verdict {
+		log.Warn(v)
+	}
+	beside.Deviate(log, j, id, s.deviation)
+	defer beside.BeSeen(std, j, id, branch, log)()
 	tellLate(at, project, recovered)
 	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, project: project, night: at, ledgers: ledgers, log: log, live: live})
 	live.Close()
+	if s.deviation != "" && j.Worktree() != "" && out.Told == "" {
+		out.Hint = strings.TrimPrefix(out.Hint+" What was done is in the work tree "+j.Repo.Top+", on branch "+branch+".", " ")
+	}
 	if cerr := supervisor.Close(project, id); err == nil {
 		err = cerr
 	}
@@ -293,31 +307,40 @@ type wiring struct {
 }
 
 func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (supervisor.Outcome, error) {
-	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone)
+	orphaned, alive, err := company.WatchCoordinator(ctx, j)
+	if err != nil {
+		return supervisor.Outcome{}, err
+	}
+	defer alive()
+	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone, orphaned)
 	defer stop()
+	tell := courier.Start(w.night, senders.Of(j.Repo.Top, std), w.id, w.log)
+	defer tell.Close(kill)
+	if j.Cfg.Stories.Multi {
+		return stories.Coordinate(ctx, std, j, stories.Coordination{
+			ID: w.id, Folder: w.folder, Branch: w.branch, Token: w.setup.token, Night: w.night, Ledgers: w.ledgers, Log: w.log, Poke: poke, Kill: kill,
+			Nested: w.setup.flags.Nested, Account: company.AccountOf(std, j), Previous: w.setup.previous, LeastDisk: LowDisk, Beginning: w.setup.stories,
+			TellRun: tell.Run, TellItem: tell.Item,
+		})
+	}
 	inside := std
 	inside.Environ = insideOf(std, j)
 	spec := j.Template(inside, w.setup.claude)
 	spec.Sweeper = w.setup.sweeper
 	spec.Kill, spec.Token = kill, w.setup.token
-	follow, err := pursue(ctx, std, j, w, spec)
-	if err != nil {
-		return supervisor.Outcome{}, err
-	}
-	tell := courier.Start(w.night, senders.Of(j.Repo.Top, std), w.id, w.log)
-	defer tell.Close(kill)
 	night.TellItems(j.Source, tell.Item)
+	var notes []string
 	o := supervisor.Options{
 		RunID: w.id, Version: outside.Version(), Goal: j.Goal, Branch: w.branch, Worktree: j.Worktree(), Source: j.Source,
 		Mode: j.Cfg.Mode, Profile: j.Profile, Waits: j.Waits(), Session: spec, AgentsFor: j.Cfg.AgentsFor,
-		Goals: follow.goals, Pursuit: follow.options, Reflections: follow.keep, Forecast: follow.forecast, Analyse: follow.analyse, Head: head(j), Previous: w.setup.previous,
+		Head: head(j), Previous: w.setup.previous,
 		HasConversation: func(id string) bool { return launch.HasConversation(std.Environ, j.Repo.Top, id) },
 		Probe:           j.Probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show, Poke: poke,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) },
 		ModeRequested: func() string { return config.Mode(supervisor.ModeRequested(w.folder)) },
 		Checkpoint:    checkpoints(j, w.id, tell.Run), Promise: j.Cfg.Night.Promise, Held: w.night.HeldBy,
 		Announce: func() {
-			for _, n := range follow.notes {
+			for _, n := range notes {
 				w.log.Info(n)
 			}
 			for _, n := range w.setup.notes {
@@ -326,15 +349,27 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		},
 	}
 	o.Session.Variables = append(slices.Clone(spec.Variables), j.TaskListVariable(std, w.id))
-	o.Equip = equip(std, j, w.project, w.night)
-	memory(j, w.project, w.log, &o)
+	with := follow.Run{Night: w.night, Project: w.project, Log: w.log}
+	if notes, err = follow.Goals(ctx, std, j, with, &o); err != nil {
+		return supervisor.Outcome{}, err
+	}
+	o.Equip = follow.Equip(std, j, with)
+	if err := follow.Memory(j, with, &o); err != nil {
+		return supervisor.Outcome{}, err
+	}
+	if judge.IsLifecycle(j.Source) {
+		o.Chosen = func(a source.Assignment, id sessions.ID) { judge.RecordChoice(w.log, j, w.id, a, id) }
+	}
+	if err := company.Keep(std, j, &o); err != nil {
+		return supervisor.Outcome{}, err
+	}
 	return supervisor.Run(ctx, o)
 }
 
 // insideOf is the environment of sessions and of tests: without what only this program may
 // know. Both run what an agent has written.
 func insideOf(std outside.Stdio, j job.Job) []string {
-	return outside.Without(std.Environ, append(senders.Secrets(j.Cfg.Night.Sync), job.ReflectKeyVar)...)
+	return outside.Without(std.Environ, append(senders.Secrets(j.Cfg.Night.Sync), job.ReflectKeyVar, launch.StoryVar)...)
 }
 
 // head says which commit the repository is at.
@@ -351,8 +386,8 @@ func head(j job.Job) func(context.Context) string {
 // signals turns the signals of a run into its contexts: the first interrupt,
 // termination or hang-up ends the run in order, a second one at once, and a user
 // signal makes a waiting run look for a stop request. A guard that dies counts as
-// a termination.
-func signals(parent context.Context, guardGone <-chan struct{}) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
+// a termination, and so does the coordinator of a story.
+func signals(parent context.Context, guardGone, orphaned <-chan struct{}) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	kill, killNow := context.WithCancel(parent)
 	woken := make(chan struct{}, 1)
@@ -372,6 +407,9 @@ func signals(parent context.Context, guardGone <-chan struct{}) (ctx, kill conte
 				return
 			case <-guardGone:
 				guardGone = nil
+				cancel(supervisor.Interrupted{Signal: syscall.SIGTERM})
+			case <-orphaned:
+				orphaned = nil
 				cancel(supervisor.Interrupted{Signal: syscall.SIGTERM})
 			case sig := <-incoming:
 				switch {

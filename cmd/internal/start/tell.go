@@ -76,8 +76,10 @@ func printSummary(std outside.Stdio, j job.Job, out supervisor.Outcome) {
 	if t := rec.Termination; t != nil && t.Iterations > len(rec.Sessions) {
 		earlier = fmt.Sprintf(" (%d before)", t.Iterations-len(rec.Sessions))
 	}
-	fmt.Fprintf(&b, "  %d of %d sessions%s in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions, earlier,
-		time.Duration(rec.DurationSeconds)*time.Second, rec.TotalTokensUsed, rec.TotalCostUSD)
+	if b.WriteString(out.Told); out.Told == "" {
+		fmt.Fprintf(&b, "  %d of %d sessions%s in %s, %d tokens, $%.4f\n", rec.IterationsCompleted, rec.MaxSessions, earlier,
+			time.Duration(rec.DurationSeconds)*time.Second, rec.TotalTokensUsed, rec.TotalCostUSD)
+	}
 	for _, e := range rec.Endings {
 		cause := ""
 		if e.Cause != "" && e.Cause != e.Ending {

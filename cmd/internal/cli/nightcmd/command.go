@@ -10,7 +10,6 @@ import (
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
-	"autopilot/metrics/statedir"
 	"autopilot/probe/proctree"
 	"autopilot/sessions/launch"
 	"autopilot/supervisor"
@@ -64,7 +63,7 @@ func belowRun(ctx context.Context, std outside.Stdio) bool {
 	if err != nil {
 		return false
 	}
-	project, found, err := statedir.FindProject(p.State, p.Repo.Top)
+	project, found, err := p.FindProject()
 	if err != nil || !found {
 		return false
 	}

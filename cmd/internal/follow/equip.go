@@ -1,29 +1,33 @@
-package start
+package follow
 
 import (
-	"log/slog"
 	"slices"
 
 	"autopilot/cmd/internal/job"
-	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/episode"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
 	"autopilot/sessions/completion"
 	"autopilot/sessions/launch"
+	"autopilot/sessions/prompt"
 	"autopilot/supervisor"
+	"autopilot/supervisor/story"
 )
 
 // recalled is how many earlier episodes advice is drawn from.
 const recalled = 10
 
-// equip gives each session the hook that holds calls, and its desk: a folder with the
+// Equip gives each session the hook that holds calls, and its desk: a folder with the
 // state that its Stop hook and its tool server share.
-func equip(std outside.Stdio, j job.Job, project statedir.Project, n night.Night) func(*sessions.Spec) error {
+func Equip(std outside.Stdio, j job.Job, w Run) func(*sessions.Spec) error {
+	project, n := w.Project, w.Night
 	return func(s *sessions.Spec) error {
 		if err := n.HoldCalls(std, s); err != nil {
 			return err
+		}
+		if t := j.Story; t != nil {
+			s.Notice += prompt.Story(t.Branch, t.Isolation == string(story.Worktree), t.Lane)
 		}
 		if j.Cfg.NoMCP && !j.OnTasks() {
 			return nil
@@ -51,10 +55,16 @@ func equip(std outside.Stdio, j job.Job, project statedir.Project, n night.Night
 	}
 }
 
-// memory connects a run with the episodes of its project.
-func memory(j job.Job, project statedir.Project, log *slog.Logger, o *supervisor.Options) {
+// Memory connects a run with the episodes of its project.
+func Memory(j job.Job, w Run, o *supervisor.Options) (err error) {
+	project, log := w.Project, w.Log
 	if j.Cfg.NoLearning {
-		return
+		return nil
+	}
+	if j.Story != nil { // what it teaches outlives its work tree
+		if project, err = statedir.OpenProject(j.State, j.Story.Main); err != nil {
+			return err
+		}
 	}
 	store := episode.Open(job.EpisodesDir(project), episode.Options{Keep: j.Cfg.EpisodesKept})
 	o.Learn = func(e episode.Episode) error {
@@ -69,4 +79,5 @@ func memory(j job.Job, project statedir.Project, log *slog.Logger, o *supervisor
 		}
 		return episode.Advise(matches).Recommendations
 	}
+	return nil
 }

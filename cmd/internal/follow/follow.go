@@ -1,14 +1,16 @@
-package start
+package follow
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
@@ -16,7 +18,6 @@ import (
 	"autopilot/metrics/statedir"
 	"autopilot/reflector"
 	"autopilot/reflector/goal"
-	"autopilot/sessions"
 	"autopilot/supervisor"
 	"autopilot/supervisor/gate"
 	"autopilot/supervisor/pursuit"
@@ -27,6 +28,25 @@ const (
 	diffBytes       = 4000
 	diffTime        = 10 * time.Second
 )
+
+// Run is the run that follows goals.
+type Run struct {
+	Night   night.Night
+	Project statedir.Project
+	Log     *slog.Logger
+}
+
+// Goals has a run follow its goals: Goals, Pursuit, Reflections, Forecast and Analyse of its
+// options are filled in. RunID, Folder, Previous and Session have to be there. It returns
+// lines for the log, behind its first.
+func Goals(ctx context.Context, std outside.Stdio, j job.Job, w Run, o *supervisor.Options) (notes []string, err error) {
+	f, err := pursue(ctx, std, j, w, *o)
+	if err != nil {
+		return nil, err
+	}
+	o.Goals, o.Pursuit, o.Reflections, o.Forecast, o.Analyse = f.goals, f.options, f.keep, f.forecast, f.analyse
+	return f.notes, nil
+}
 
 // following is what a run needs to follow its goals.
 type following struct {
@@ -39,29 +59,30 @@ type following struct {
 }
 
 // pursue prepares following the goals of a run.
-func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec sessions.Spec) (following, error) {
+func pursue(ctx context.Context, std outside.Stdio, j job.Job, w Run, o supervisor.Options) (following, error) {
+	spec := o.Session
 	for _, old := range j.Refined {
-		w.log.Warn("an ambiguous goal was replaced by the suggested one", "goal", old)
+		w.Log.Warn("an ambiguous goal was replaced by the suggested one", "goal", old)
 	}
 	for _, text := range j.Texts() {
-		if w.setup.previous != nil && strings.Contains(text, logs.Redacted) {
-			w.log.Warn("a goal held a secret, which is not kept: sessions are told it without", "goal", text)
+		if o.Previous != nil && strings.Contains(text, logs.Redacted) {
+			w.Log.Warn("a goal held a secret, which is not kept: sessions are told it without", "goal", text)
 		}
 	}
-	spec.RunID = w.id
-	r, model, err := j.Reflector(std, spec, filepath.Join(w.folder, "reflections"))
+	spec.RunID = o.RunID
+	r, model, err := j.Reflector(std, spec, filepath.Join(o.Folder, "reflections"))
 	if err != nil {
 		return following{}, err
 	}
 	if model != nil {
-		model = w.night.Guarded(model)
+		model = w.Night.Guarded(model)
 		r = reflector.Asking{Model: model}
 	}
 	var notes []string
 	if j.Cfg.ReflectEvery > 0 {
 		notes = append(notes, fmt.Sprintf("looks back are made by %s, every %d sessions at first", r.Name(), j.Cfg.ReflectEvery))
 	}
-	f := following{notes: notes, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(w.folder, rec) }}
+	f := following{notes: notes, goals: j.Pursued(), keep: func(rec pursuit.Record) error { return keepReflection(o.Folder, rec) }}
 	if model != nil && j.Cfg.ReflectEvery > 0 {
 		f.analyse = func(ctx context.Context) ([]pursuit.Goal, reflector.Usage) {
 			spent := analyse(ctx, j, w, model)
@@ -69,9 +90,9 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 		}
 	}
 	runner := gate.Runner{
-		Dir: j.Repo.Top, Environ: spec.Environ, RunID: w.id, Token: spec.Token, APIKey: j.Cfg.UseAPIKey, Timeout: j.Cfg.VerifyTimeout, Sweeper: spec.Sweeper,
+		Dir: j.Repo.Top, Environ: spec.Environ, RunID: o.RunID, Token: spec.Token, APIKey: j.Cfg.UseAPIKey, Timeout: j.Cfg.VerifyTimeout, Sweeper: spec.Sweeper,
 	}
-	check, err := w.night.Checks(j.Source, spec.Environ, runner, w.folder)
+	check, err := w.Night.Checks(j.Source, spec.Environ, runner, o.Folder)
 	if err != nil {
 		return f, err
 	}
@@ -82,7 +103,7 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 			defer cancel()
 			text, err := j.Repo.Summary(ctx, from, diffBytes, spec.Ignore...)
 			if err != nil {
-				w.log.Warn("what has changed cannot be summed up", "err", err.Error())
+				w.Log.Warn("what has changed cannot be summed up", "err", err.Error())
 			}
 			return text
 		},
@@ -92,10 +113,10 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 			f.options.Lessons = past.Metrics().Lessons()
 		}
 	}
-	if j.Foresees() && w.setup.previous == nil {
+	if j.Foresees() && o.Previous == nil {
 		expected, words, err := j.Forecast()
 		if err != nil {
-			w.log.Warn("there is no forecast", "err", err.Error())
+			w.Log.Warn("there is no forecast", "err", err.Error())
 			return f, nil
 		}
 		f.forecast = &expected
@@ -106,7 +127,7 @@ func pursue(ctx context.Context, std outside.Stdio, j job.Job, w wiring, spec se
 
 // analyse asks the model for better criteria and milestones. Without its answer
 // those from the words of the goal stand. It returns what was spent.
-func analyse(ctx context.Context, j job.Job, w wiring, model reflector.Model) (spent reflector.Usage) {
+func analyse(ctx context.Context, j job.Job, w Run, model reflector.Model) (spent reflector.Usage) {
 	for i, a := range j.Goals {
 		better := a
 		asked, err := reflector.AskJSON(ctx, model, goal.Prompt(a.Goal), func(reply []byte) (err error) {
@@ -115,11 +136,11 @@ func analyse(ctx context.Context, j job.Job, w wiring, model reflector.Model) (s
 		})
 		spent = spent.Add(asked.Usage)
 		if err != nil {
-			w.log.Warn("the goal was analysed without a model", "reflector", model.Name(), "err", err.Error())
+			w.Log.Warn("the goal was analysed without a model", "reflector", model.Name(), "err", err.Error())
 			continue
 		}
 		if better.Ambiguous && !a.Ambiguous {
-			w.log.Warn("the model finds that the end of the goal cannot be told", "goal", a.Goal, "issue", better.Issue)
+			w.Log.Warn("the model finds that the end of the goal cannot be told", "goal", a.Goal, "issue", better.Issue)
 			better.Ambiguous = false
 		}
 		j.Goals[i] = better
@@ -142,29 +163,4 @@ func keepReflection(folder string, rec pursuit.Record) error {
 		return err
 	}
 	return w.Close()
-}
-
-// checkpoints tells of the state of a run and copies it into a folder of the person's
-// choice.
-func checkpoints(j job.Job, id string, tell func(supervisor.State)) func(supervisor.State) error {
-	dir := j.Cfg.CheckpointDir
-	if dir == "" {
-		return func(s supervisor.State) error {
-			tell(s)
-			return nil
-		}
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(j.Repo.Top, dir)
-	}
-	return func(s supervisor.State) error {
-		tell(s)
-		if n := s.Carried.Iterations + s.Iteration; !s.Finished && n%j.Cfg.CheckpointInterval != 0 {
-			return nil
-		}
-		if err := statedir.MakeDir(dir); err != nil {
-			return err
-		}
-		return statedir.ReplaceJSON(filepath.Join(dir, fmt.Sprintf("%s-%d.json", id, s.Carried.Iterations+s.Iteration)), s)
-	}
 }

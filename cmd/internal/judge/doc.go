@@ -1,0 +1,3 @@
+// Package judge gathers the signals by which a run is judged before it begins, and says
+// what follows from the verdict.
+package judge

@@ -20,6 +20,10 @@ are there, or the tasks of the repository are worked on. --source tdd --task ID
 walks one of them test by test; the settings for that are in 'autopilot config'.
 What follows -- is handed to claude as it is.
 
+With --multi-story several stories are worked on at once, each by a supervisor of its
+own in a git work tree: those of --stories or --issues, else those of the queue.
+'autopilot fleet' shows them.
+
 A goal counts as reached when a session says so and every check holds: --verify,
 --expect-file, and the files that the goal itself names. With --mode continuous a
 reflector looks back every few sessions and decides whether to go on, to stop, or
@@ -29,7 +33,7 @@ First Ctrl-C ends the running session cleanly and records it; a second one ends
 it at once. 'autopilot stop' lets the current session finish.`,
 		Example: "  autopilot run \"make the tests of ./parser pass\" --verify 'go test ./parser' --max-cost-usd 5\n" +
 			"  autopilot run \"write docs/api.md for the API\" --mode continuous --max-hours 6\n" +
-			"  autopilot run --source lifecycle --max-hours 8\n  autopilot run --source tdd --task 1 --max-sessions 20 --allowed-tools Bash\n  autopilot run \"...\" -- --max-turns 40",
+			"  autopilot run --source lifecycle --max-hours 8\n  autopilot run --source tdd --task 1 --max-sessions 20 --allowed-tools Bash\n  autopilot run --multi-story --stories stories.yaml --max-stories 4\n  autopilot run \"...\" -- --max-turns 40",
 	}
 	collect := addOptions(c)
 	addSnapshotFlag(c)

@@ -28,6 +28,7 @@ type play struct {
 	left     []string
 	shares   map[string]Share
 	prepared func(id string) error
+	slow     time.Duration // that a work tree takes
 }
 
 // act is what a supervisor does.
@@ -86,7 +87,12 @@ func (a *actor) Kill() {
 	a.once.Do(func() { close(a.ended) })
 }
 
-func (p *play) Prepare(_ context.Context, m *story.Member, _ []story.Member) error {
+func (p *play) Prepare(ctx context.Context, m *story.Member, _ []story.Member) error {
+	select {
+	case <-time.After(p.slow):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	m.Worktree, m.Branch, m.Base = "/srv/trees/"+m.ID, "autopilot/"+m.ID, "base"
 	if p.prepared != nil {
 		return p.prepared(m.ID)
@@ -463,6 +469,52 @@ func TestContinued(t *testing.T) {
 		c, err := tr.run()
 		if err != nil || statuses(c) != "a done, b done, c done, d done, e done" || slices.Contains(tr.p.begun, "a") {
 			t.Errorf("stories %s, begun %v, %v", statuses(c), tr.p.begun, err)
+		}
+	})
+}
+
+// TestStopWhilePreparing asks for the end while a work tree is still being made.
+func TestStopWhilePreparing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTrial(1, map[string][]act{"a": {done()}, "b": {done()}}, nil)
+		tr.p.slow = 30 * time.Minute
+		go func() {
+			time.Sleep(time.Minute)
+			tr.p.mu.Lock()
+			tr.stop = "stop was requested by a person"
+			tr.p.mu.Unlock()
+		}()
+		start := time.Now()
+		c, err := tr.run()
+		if err != nil || statuses(c) != "a stopped, b waiting" || time.Since(start) > 2*time.Minute {
+			t.Errorf("stories %s after %v, %v", statuses(c), time.Since(start), err)
+		}
+	})
+}
+
+// TestKilledBeforeItWrote has a supervisor be killed before there is anything of it on disk.
+func TestKilledBeforeItWrote(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTrial(1, map[string][]act{"a": {{takes: time.Second, exit: 137}, done()}}, nil)
+		c, err := tr.run()
+		if err != nil || statuses(c) != "a done" || c.Find("a").Crashes != 1 {
+			t.Errorf("stories %s, %d crashes, %v", statuses(c), c.Find("a").Crashes, err)
+		}
+	})
+}
+
+// TestRefusedToBegin has what keeps one supervisor from beginning keep the next one too: the
+// cohort stops instead of failing all that is left.
+func TestRefusedToBegin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		no := act{takes: time.Second, exit: 2, standing: Standing{Words: "claude is not there"}}
+		tr := newTrial(1, map[string][]act{"a": {no}, "b": {no}, "c": {no}, "d": {no}}, nil)
+		c, err := tr.run()
+		if err != nil || statuses(c) != "a failed, b failed, c waiting, d waiting" || !c.Stop.Aborted || c.Find("a").Why != "claude is not there" {
+			t.Errorf("stories %s, stop %+v, %v", statuses(c), c.Stop, err)
 		}
 	})
 }

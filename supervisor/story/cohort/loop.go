@@ -46,11 +46,13 @@ type loop struct {
 	givenAt time.Time
 	tried   map[string]int // sessions of a story when its draft request was tried last
 
-	snapshot probe.Snapshot
-	looked   time.Time
-	damper   story.Damper
-	broken   error     // why the cohort could not be written down
-	turned   time.Time // when everything was looked at last
+	snapshot  probe.Snapshot
+	looked    time.Time
+	damper    story.Damper
+	preparing context.Context // of work trees; giveUp breaks it off
+	giveUp    func()
+	broken    error     // why the cohort could not be written down
+	turned    time.Time // when everything was looked at last
 }
 
 // silence is the last sign of life of a supervisor, and since when there is none. It is
@@ -74,6 +76,9 @@ func Run(ctx, kill context.Context, c story.Cohort, o Options) (story.Cohort, er
 	// A story that is being prepared when the cohort is told to end is not waited for.
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	preparing, giveUp := context.WithCancel(work)
+	defer giveUp()
+	l.preparing, l.giveUp = preparing, giveUp
 	done, killed := ctx.Done(), kill.Done()
 	for l.turn(work) {
 		select {
@@ -138,7 +143,7 @@ func (l *loop) turn(ctx context.Context) bool {
 	l.refresh(ctx, now)
 	l.asked(now)
 	for _, a := range story.Decide(l.c, l.facts(now)) {
-		l.act(ctx, a, now)
+		l.act(a, now)
 	}
 	l.give(now)
 	return l.c.Stop == nil || len(l.running)+l.busy() > 0
@@ -262,6 +267,9 @@ func (l *loop) stop(s story.Stop) {
 		return
 	}
 	l.c.Stop = &s
+	if len(l.running) == 0 {
+		l.giveUp() // a work tree that is made for nothing may take half an hour
+	}
 	l.Log.Info("the cohort ends", "reason", s.Reason, "detail", s.Detail, "running", len(l.running))
 	l.changed()
 }
@@ -278,7 +286,7 @@ func (l *loop) end(id string) {
 }
 
 // act carries out a decision.
-func (l *loop) act(ctx context.Context, a story.Action, now time.Time) {
+func (l *loop) act(a story.Action, now time.Time) {
 	switch {
 	case a.Stop != nil:
 		l.stop(*a.Stop)
@@ -290,7 +298,7 @@ func (l *loop) act(ctx context.Context, a story.Action, now time.Time) {
 	case a.End != "":
 		l.end(a.End)
 	case a.Begin != "":
-		l.begin(ctx, a, now)
+		l.begin(a, now)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // begin begins a story, or goes on with it, beside the others.
-func (l *loop) begin(ctx context.Context, a story.Action, now time.Time) {
+func (l *loop) begin(a story.Action, now time.Time) {
 	m := l.c.Find(a.Begin)
 	m.Status, m.Lane, m.Why, m.KillSwitch, m.Cause = story.Running, a.Lane, "", "", ""
 	if m.StartedAt.IsZero() {
@@ -38,7 +38,7 @@ func (l *loop) begin(ctx context.Context, a story.Action, now time.Time) {
 	delete(l.given, m.ID)
 	copied, after := *m, l.dependencies(*m)
 	l.group.Go(func() {
-		if err := l.Stage.Prepare(ctx, &copied, after); err != nil {
+		if err := l.Stage.Prepare(l.preparing, &copied, after); err != nil {
 			l.events <- event{id: copied.ID, err: err, ended: true}
 			return
 		}

@@ -2,6 +2,7 @@ package stories
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 
 	"autopilot/cmd/internal/job"
@@ -37,7 +38,7 @@ func Mend(p job.Place, std outside.Stdio) func(folder string, st *supervisor.Sta
 				m.Status, m.Why = story.Done, ""
 			}
 			m.Sessions, m.Spent, m.EndedAt = look.Sessions, look.Spent, time.Now()
-			if look.RunID != "" {
+			if look.RunID != "" && !slices.Contains(m.Runs, look.RunID) {
 				m.Runs = append(m.Runs, look.RunID)
 			}
 			if m.Worktree != "" && m.Worktree != p.Repo.Top {

@@ -162,8 +162,11 @@ func withDescendants(pids []int) []int {
 // child may be on its way from one thread's list to another's.
 const emptyLooks = 5
 
-// sweep kills what find returns until it returns nothing. The first look decides
-// alone when it is empty and sure to be complete.
+// sureLooks is that for looks that are sure to be complete, as long as nothing was found: a
+// child may be on its way to us at the first.
+const sureLooks = 2
+
+// sweep kills what find returns until it returns nothing.
 func sweep(find func() []int, sure bool, within time.Duration) (ended int, left []int) {
 	seen := map[int]bool{}
 	empty := 0
@@ -171,7 +174,7 @@ func sweep(find func() []int, sure bool, within time.Duration) (ended int, left 
 		left = find()
 		if len(left) == 0 {
 			empty++
-			return sure && len(seen) == 0 || empty >= emptyLooks
+			return sure && len(seen) == 0 && empty >= sureLooks || empty >= emptyLooks
 		}
 		empty = 0
 		for _, pid := range left {

@@ -20,6 +20,10 @@ const (
 	graceStep = 2 * time.Millisecond
 )
 
+// RunLock is the name of the lock that a supervisor holds in git's folder of the work tree
+// that it works in. Whoever makes or removes a work tree takes it as well.
+const RunLock = "autopilot.lock"
+
 // Holder tells who holds a lock. It is information for people, not what excludes:
 // the lock itself is the kernel's.
 type Holder struct {

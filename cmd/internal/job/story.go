@@ -64,9 +64,9 @@ func (p Place) projectPath() string {
 // person's, exclude each other too. Of stories in one tree their coordinator holds it.
 func (p Place) LockPath() string {
 	if p.Story != nil && p.Story.SharesTree() {
-		return filepath.Join(p.Story.Folder, "autopilot.lock")
+		return filepath.Join(p.Story.Folder, statedir.RunLock)
 	}
-	return filepath.Join(p.Repo.GitDir, "autopilot.lock")
+	return filepath.Join(p.Repo.GitDir, statedir.RunLock)
 }
 
 // Night is what the work tree has for unattended work. Its state folder is made when create

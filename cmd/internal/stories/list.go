@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,4 +144,18 @@ func stillOpen(ctx context.Context, f forge.Forge, number int, known map[int]boo
 	}
 	known[number] = open
 	return open, err
+}
+
+// readFile reads a regular file of limited length.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	case info.Size() > mostBytes:
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, mostBytes)
+	}
+	return os.ReadFile(path)
 }

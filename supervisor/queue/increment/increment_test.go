@@ -365,8 +365,8 @@ func TestLinksAndPipes(t *testing.T) {
 			}
 		}, "is no regular file"},
 		{"link within", func(t *testing.T, dir string) {
-			link(t, "../../shared.json", filepath.Join(dir, "0001-a", metadata))
-			if err := os.WriteFile(filepath.Join(dir, "..", "shared.json"), []byte(`{"status":"active"}`), 0o600); err != nil {
+			link(t, "../../elsewhere.json", filepath.Join(dir, "0001-a", metadata))
+			if err := os.WriteFile(filepath.Join(dir, "..", "elsewhere.json"), []byte(`{"status":"active"}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, ""},

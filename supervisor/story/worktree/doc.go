@@ -21,7 +21,7 @@
 // deleted its own log has to begin with the story, and its tree has to have been made with
 // it. Nothing is done to a branch that is a symbolic ref.
 //
-// Nothing is done to a tree whose RunLock is held. Add, Merge and Remove hold it until they
+// Nothing is done to a tree whose statedir.RunLock is held. Add, Merge and Remove hold it until they
 // return.
 //
 // # What counts as merged

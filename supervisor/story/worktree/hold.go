@@ -13,10 +13,6 @@ import (
 	"autopilot/supervisor/story/worktree/internal/gitfiles"
 )
 
-// RunLock is the name of the file, in git's own folder of a work tree, that a supervisor
-// holds with statedir.Acquire while it works there.
-const RunLock = "autopilot.lock"
-
 // occupy takes the lock of whoever works in a tree, without waiting. It refuses a tree that
 // somebody works in; who is what that one is called.
 func occupy(ctx context.Context, entry, who string) (release func(), err error) {
@@ -25,7 +21,7 @@ func occupy(ctx context.Context, entry, who string) (release func(), err error) 
 	}
 	past, cancel := context.WithDeadline(ctx, time.Unix(0, 0))
 	defer cancel()
-	l, err := statedir.Acquire(past, filepath.Join(entry, RunLock), statedir.Holder{})
+	l, err := statedir.Acquire(past, filepath.Join(entry, statedir.RunLock), statedir.Holder{})
 	if held, ok := errors.AsType[*statedir.HeldError](err); ok {
 		return nil, &RefusedError{What: who + worksIn(held.Holder), Way: "wait for its end, or stop it"}
 	}

@@ -152,7 +152,7 @@ func TestARunThatWorksInIt(t *testing.T) {
 	entry := entryOf(t, m, tree)
 	run := func() *statedir.Lock {
 		t.Helper()
-		l, err := statedir.Acquire(t.Context(), filepath.Join(entry, RunLock), statedir.Holder{})
+		l, err := statedir.Acquire(t.Context(), filepath.Join(entry, statedir.RunLock), statedir.Holder{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestRemoveHoldsTheLock(t *testing.T) {
 	commit(t, top, ".gitattributes", "a.txt filter=look\n")
 	tree := add(t, m, "s1")
 	out := filepath.Join(filepath.Dir(top), "out")
-	git(t, top, "config", "filter.look.clean", fmt.Sprintf("%s=peek '%s' '%s' '%s'", helperEnv, os.Args[0], filepath.Join(entryOf(t, m, tree), RunLock), out))
+	git(t, top, "config", "filter.look.clean", fmt.Sprintf("%s=peek '%s' '%s' '%s'", helperEnv, os.Args[0], filepath.Join(entryOf(t, m, tree), statedir.RunLock), out))
 	write(t, tree.Path, "a.txt", read(t, tree.Path, "a.txt")) // so that git has to look into it
 	gone(t, m, tree)
 	if got := read(t, filepath.Dir(out), "out"); got != "true" {

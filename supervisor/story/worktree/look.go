@@ -28,7 +28,7 @@ func (m Manager) Look(ctx context.Context, t Tree) (State, error) {
 	}
 	v, err := s.view(ctx, t)
 	if err == nil && v.Held == "" && v.entry != "" {
-		h, held, perr := statedir.Peek(filepath.Join(v.entry, RunLock))
+		h, held, perr := statedir.Peek(filepath.Join(v.entry, statedir.RunLock))
 		if err = perr; held {
 			v.Held = "a run" + worksIn(h)
 		}

@@ -16,6 +16,7 @@ import (
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
+	"autopilot/supervisor/tally"
 )
 
 // ruleAtLimit is the rule of a goal that ends because no session is left.
@@ -84,7 +85,11 @@ func (l *loop) claim() string {
 }
 
 func (l *loop) timeLeft() time.Duration {
-	return max(0, time.Duration(l.Limits.MaxHours*float64(time.Hour))-l.active())
+	left := time.Duration(l.Limits.MaxHours*float64(time.Hour)) - l.active()
+	if !l.Until.IsZero() {
+		left = min(left, time.Until(l.Until.Round(0)))
+	}
+	return max(0, left)
 }
 
 // reflect makes one reflection. It waits when the reflector is under a limit of
@@ -111,9 +116,7 @@ func (l *loop) reflect(ctx context.Context, at pursuit.Occasion, why reflector.T
 		l.file.Pursuit.Tally.Tokens += budgeted(rec.Usage)
 		l.file.Pursuit.Tally.CostUSD += rec.Usage.CostUSD
 		if ctx.Err() != nil {
-			words, code := abortWords(ctx)
-			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while looking back"})
-			l.stop.code = code
+			l.stop = aborted(ctx, " while looking back")
 			return true, nil
 		}
 		if stopped, err := l.waitUntil(ctx, until, "reflection: "+logs.Redact(err.Error())); stopped || err != nil {
@@ -127,7 +130,7 @@ func (l *loop) spend(u reflector.Usage) {
 	r := &l.file.Record
 	r.Tokens = r.Tokens.Add(ledger.Tokens{Input: u.Input, Output: u.Output, CacheCreation: u.CacheCreation, CacheRead: u.CacheRead})
 	r.TotalTokensUsed += budgeted(u)
-	r.TotalCostUSD = dollars(r.TotalCostUSD + u.CostUSD)
+	r.TotalCostUSD = tally.Dollars(r.TotalCostUSD + u.CostUSD)
 	l.tell(time.Time{}, false)
 }
 
@@ -286,5 +289,5 @@ func follow(s *State, r sessions.Result) {
 	for _, c := range r.Calls {
 		calls = append(calls, reflector.Call{Iteration: x.Iteration, Tool: c.Tool, Brief: c.Brief, Failed: c.Failed, Same: c.Same})
 	}
-	s.Pursuit.Session(x, calls, prompt.Past{Iteration: x.Iteration, Ending: x.Ending, Report: rep}, pursuit.Used{Tokens: tokens(r).Budgeted(), Tools: r.Tools})
+	s.Pursuit.Session(x, calls, prompt.Past{Iteration: x.Iteration, Ending: x.Ending, Report: rep}, pursuit.Used{Tokens: tally.Tokens(r).Budgeted(), Tools: r.Tools})
 }

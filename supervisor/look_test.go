@@ -16,6 +16,7 @@ import (
 	"autopilot/sessions/outcome"
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
+	"autopilot/supervisor/tally"
 )
 
 // opinion is one answer of the reflector.
@@ -222,7 +223,7 @@ func TestReflectionCosts(t *testing.T) {
 				if r := rec.Reflections; r != nil && (r.Tokens != int64(400*len(f.asked)) || r.CostUSD != 0.25*float64(len(f.asked))) {
 					t.Errorf("reflections %+v, %d were made", r, len(f.asked))
 				}
-				if tt.name == "cost" && dollars(w.calls[1].spec.BudgetUSD) != 0.11 {
+				if tt.name == "cost" && tally.Dollars(w.calls[1].spec.BudgetUSD) != 0.11 {
 					t.Errorf("the second session may cost $%v, want what the first reflection left", w.calls[1].spec.BudgetUSD)
 				}
 				for _, in := range f.asked {

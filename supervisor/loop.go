@@ -26,8 +26,9 @@ import (
 )
 
 const (
-	meanOf        = 3           // sessions whose mean is the expectation of the next
-	freshSnapshot = time.Second // a probe younger than this is not repeated
+	meanOf        = 3                // sessions whose mean is the expectation of the next
+	freshSnapshot = time.Second      // a probe younger than this is not repeated
+	shortest      = 20 * time.Second // before the end of its time in which no session is begun
 )
 
 // loop is one run at work.
@@ -60,6 +61,8 @@ type stopping struct {
 	reason killswitch.Reason // empty when it is none of the ten
 	detail string
 	code   int
+
+	timeOver bool // it was to be over by now
 }
 
 func stopFor(h *killswitch.Hit) *stopping {
@@ -221,28 +224,45 @@ func (l *loop) mayStart(ctx context.Context) (event, error) {
 	j := l.look(ctx, l.AgentsFor(""))
 	facts := l.soFar()
 	facts.Verdict, facts.Peers = string(j.Tier), l.snapshot.Peers
-	code := ExitWanted
 	if facts.Abort = l.StopRequested(); facts.Abort == "" && ctx.Err() != nil {
-		facts.Abort, code = abortWords(ctx)
+		l.stop = aborted(ctx, "")
+		return hit, nil
+	}
+	if l.stop = l.late(); facts.Abort == "" && l.stop != nil {
+		return hit, nil
 	}
 	h := killswitch.CheckBefore(l.Limits, facts)
 	if h == nil {
 		return clear, nil
 	}
-	l.stop = stopFor(h)
-	if h.Reason == killswitch.UserAbort {
-		l.stop.code = code
+	if l.stop = stopFor(h); h.Reason == killswitch.UserAbort {
+		l.stop.code = ExitWanted
 	}
 	return hit, nil
 }
 
-// abortWords says who wants the run to end and with which exit code it ends.
-func abortWords(ctx context.Context) (string, int) {
+// aborted is the end of a run whose context was ended from outside, and what it did then.
+func aborted(ctx context.Context, meanwhile string) *stopping {
 	cause := context.Cause(ctx)
+	s := stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: fmt.Sprint(cause) + meanwhile})
 	if i, ok := errors.AsType[Interrupted](cause); ok {
-		return i.Error(), 128 + int(i.Signal)
+		s.code = 128 + int(i.Signal)
 	}
-	return fmt.Sprint(cause), ExitInterrupt
+	if over, ok := errors.AsType[TimeOver](cause); ok {
+		s = stopFor(&killswitch.Hit{Reason: over.Reason(), Detail: over.Error() + meanwhile})
+		s.timeOver = true
+	}
+	return s
+}
+
+// late is the end of a run in whose time no session fits any more, or nil.
+func (l *loop) late() *stopping {
+	if l.Until.IsZero() || time.Now().Round(0).Before(l.Until.Add(-shortest)) {
+		return nil
+	}
+	s := stopFor(&killswitch.Hit{Reason: killswitch.MaxHoursExceeded, Detail: "its time is over at " + l.Until.Format(time.RFC3339)})
+	s.timeOver = true
+	return s
 }
 
 func (l *loop) spent() killswitch.Spend {
@@ -425,11 +445,10 @@ func (l *loop) verdict(ctx context.Context) *stopping {
 	r := l.result
 	switch {
 	case r.Ending == outcome.Cancelled:
-		s := stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: "session " + r.Cause})
 		if ctx.Err() != nil {
-			s.detail, s.code = abortWords(ctx)
+			return aborted(ctx, "")
 		}
-		return s
+		return stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: "session " + r.Cause})
 	case r.Budget && l.Company.Others().Among > 1 && l.part() > 0: // it was only a part of what is left
 		l.facts.Broken = ""
 		l.Log.Warn("the session used up its part of the budget", "budget_usd", l.spec.BudgetUSD)

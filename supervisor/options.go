@@ -62,9 +62,13 @@ type Options struct {
 	Source   Source
 	Mode     string
 	// Profile is what a mode stands for; nil when Limits hold in any mode.
-	Profile  func(mode string) Profile
-	Limits   killswitch.Limits
-	Waits    Waits
+	Profile func(mode string) Profile
+	Limits  killswitch.Limits
+	Waits   Waits
+	// Until is when the time of the run is over, whatever its limits say: no session is
+	// begun in the 20 seconds before, and whoever cancels its context ends one that runs.
+	// Zero for never.
+	Until    time.Time
 	Goals    []pursuit.Goal
 	Pursuit  pursuit.Options
 	Forecast *ledger.Forecast
@@ -104,6 +108,10 @@ type Options struct {
 	Folder  string // state folder of the run
 	Log     *slog.Logger
 	Live    func(Status) // a sign of life for a live line; may be nil
+	// Saved is told the state whenever it was written down, and Slept says how long the
+	// machine has slept during the run so far. Both may be nil.
+	Saved func(State)
+	Slept func() time.Duration
 	// Checkpoint takes a copy of the state after each session and at the end; nil
 	// when none is wanted. What keeps it from doing so does not end the run.
 	Checkpoint func(State) error
@@ -142,6 +150,15 @@ type Interrupted struct{ Signal syscall.Signal }
 
 // Error names the signal.
 func (i Interrupted) Error() string { return fmt.Sprintf("received %v", i.Signal) }
+
+// TimeOver is the cause with which a run's context is cancelled when its time is over.
+type TimeOver struct{ At time.Time }
+
+// Error says when that was.
+func (t TimeOver) Error() string { return "its time was over at " + t.At.Format(time.RFC3339) }
+
+// Reason is the kill-switch that this is.
+func (t TimeOver) Reason() killswitch.Reason { return killswitch.MaxHoursExceeded }
 
 // Status is the state of a run at a moment, for the live line.
 type Status struct {

@@ -3,16 +3,14 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"math"
-	"slices"
 	"time"
 
 	"autopilot/metrics/ledger"
 	"autopilot/sessions"
 	"autopilot/sessions/outcome"
-	"autopilot/sessions/prompt"
 	"autopilot/supervisor/ending"
 	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/tally"
 )
 
 // Who wrote the record of a session.
@@ -25,7 +23,7 @@ const (
 func (l *loop) record(context.Context) (event, error) {
 	r := l.result
 	by, id := recordOwn, string(r.ID)
-	l.facts = afterFacts(r)
+	l.facts = tally.Facts(r)
 	if f, ok := l.find(r.ID, r.StartedAt); ok {
 		by, id = recordPlugin, f.SessionID
 		l.facts.Spiral, l.facts.Failed, l.facts.Planned, l.facts.Carryover = f.Spiral, f.Failed, f.Planned, f.Carryover
@@ -36,7 +34,7 @@ func (l *loop) record(context.Context) (event, error) {
 		if l.assignment.Records && r.Ending == outcome.Completed {
 			l.Log.Warn("the session wrote no record of its own", "session_id", id)
 		}
-		rec := sessionRecord(r, l.file.Current.SessionType)
+		rec := tally.Record(r, l.file.Current.SessionType)
 		if err := l.Ledgers.AddSession(rec, false); err != nil {
 			return "", err
 		}
@@ -50,7 +48,7 @@ func (l *loop) record(context.Context) (event, error) {
 	l.tell(r.StartedAt, r.Usage.Output > 0)
 	l.Log.Info("session ended", "iteration", l.iteration(), "session_id", id, "ending", string(r.Ending), "detail", r.Cause,
 		"duration_ms", r.Duration().Milliseconds(), "files", len(r.Files), "commits", len(r.Commits),
-		"agents", r.Agents.Started(), "agents_refused", r.Caps.RefusedCount(), "tokens", tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
+		"agents", r.Agents.Started(), "agents_refused", r.Caps.RefusedCount(), "tokens", tally.Tokens(r).Budgeted(), "cost_usd", r.Usage.CostUSD)
 	return recorded, nil
 }
 
@@ -70,7 +68,7 @@ func addSession(s *State, r sessions.Result, by, id string) {
 	} else {
 		s.Outcomes.Failures++
 	}
-	t := tokens(r)
+	t := tally.Tokens(r)
 	s.Costs = append(s.Costs, killswitch.Spend{Tokens: t.Budgeted(), CostUSD: r.Usage.CostUSD})
 	s.Costs = s.Costs[max(0, len(s.Costs)-meanOf):]
 	s.Last = &Last{
@@ -86,99 +84,18 @@ func addSession(s *State, r sessions.Result, by, id string) {
 	rec.Sessions = append(rec.Sessions, id)
 	rec.Tokens = rec.Tokens.Add(t)
 	rec.TotalTokensUsed += t.Budgeted()
-	rec.TotalCostUSD = dollars(rec.TotalCostUSD + r.Usage.CostUSD)
+	rec.TotalCostUSD = tally.Dollars(rec.TotalCostUSD + r.Usage.CostUSD)
 	rec.Endings = append(rec.Endings, ledger.Ending{
 		SessionID: id, Ending: string(r.Ending), Cause: r.Cause,
-		CostUSD: dollars(r.Usage.CostUSD), Tokens: t.Budgeted(), Record: by,
+		CostUSD: tally.Dollars(r.Usage.CostUSD), Tokens: t.Budgeted(), Record: by,
 	})
-	rec.Caps = append(rec.Caps, capsOf(r, id)...)
+	rec.Caps = append(rec.Caps, tally.Caps(r, id)...)
 	if r.Version != "" {
 		rec.ClaudeVersion = r.Version
 	}
 	if r.Ending == outcome.Hung {
 		rec.StallRecoveryCount = 1
 	}
-}
-
-// dollars rounds an amount to a millionth: sums of binary fractions have noise
-// behind that.
-func dollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
-
-func tokens(r sessions.Result) ledger.Tokens {
-	return ledger.Tokens{Input: r.Usage.Input, Output: r.Usage.Output, CacheCreation: r.Usage.CacheCreation, CacheRead: r.Usage.CacheRead}
-}
-
-// capsOf lists the caps that held in a session, each with what it refused.
-func capsOf(r sessions.Result, id string) []ledger.Cap {
-	var out []ledger.Cap
-	for _, c := range r.Caps.Changes {
-		out = append(out, ledger.Cap{SessionID: id, At: ledger.Stamp(c.At), Tier: c.Tier, Cap: c.Cap, Signal: c.Signal, Refused: c.Refused})
-	}
-	return out
-}
-
-// afterFacts are the facts for the kill-switches as we measured them ourselves.
-func afterFacts(r sessions.Result) killswitch.After {
-	f := killswitch.After{Spiral: &r.Agents.Spiral, Failed: &r.Agents.Failed}
-	switch r.Ending {
-	case outcome.Hung:
-		f.Stalled = r.Cause
-	case outcome.Failed, outcome.Crashed, outcome.NoWork, outcome.Auth, outcome.Credit:
-		f.Broken = string(r.Ending) + ": " + r.Cause
-		f.Hopeless = r.Ending == outcome.Auth || r.Ending == outcome.Credit
-	}
-	if e := effectiveness(r); e != nil {
-		f.Planned, f.Carryover = &e.PlannedIssues, e.Carryover
-	}
-	return f
-}
-
-func effectiveness(r sessions.Result) *ledger.Effectiveness {
-	if len(r.Report) == 0 {
-		return nil
-	}
-	rep, err := prompt.ParseReport(r.Report)
-	if err != nil {
-		return nil
-	}
-	carry := len(rep.CarriedOver)
-	e := &ledger.Effectiveness{PlannedIssues: len(rep.Planned), Completed: len(rep.Completed), Carryover: &carry}
-	rate := 1.0
-	if e.PlannedIssues > 0 {
-		rate = min(1, float64(e.Completed)/float64(e.PlannedIssues))
-	}
-	e.CompletionRate = &rate
-	return e
-}
-
-// sessionRecord is the line of the session ledger for a session that did not
-// write one itself.
-func sessionRecord(r sessions.Result, sessionType string) ledger.Session {
-	if !slices.Contains(ledger.SessionTypes(), sessionType) {
-		sessionType = "feature"
-	}
-	t := tokens(r)
-	in := t.Input + t.CacheCreation + t.CacheRead
-	status := ledger.StatusAbandoned
-	if r.Ending == outcome.Completed {
-		status = ledger.StatusCompleted
-	}
-	if r.EndedAt.Before(r.StartedAt) {
-		r.EndedAt = r.StartedAt // the clock was set back
-	}
-	rec := ledger.Session{
-		SchemaVersion: ledger.SessionSchema, SessionID: string(r.ID), SessionType: sessionType, Platform: "claude", Branch: r.Branch,
-		StartedAt: ledger.Stamp(r.StartedAt), CompletedAt: ledger.Stamp(r.EndedAt), DurationSeconds: int64(r.Duration().Round(time.Second).Seconds()),
-		Waves: []ledger.Wave{}, TotalAgents: r.Agents.Started(), TotalFilesChanged: len(r.Files),
-		AgentSummary:  ledger.Agents{Complete: r.Agents.Complete, Partial: r.Agents.Partial, Failed: r.Agents.Failed, Spiral: r.Agents.Spiral},
-		Effectiveness: effectiveness(r), TokenInput: &in, TokenOutput: &t.Output, Status: status, AutopilotRunID: r.RunID,
-		Ending: string(r.Ending), EndingCause: r.Cause, CostUSD: dollars(r.Usage.CostUSD), Processes: r.Processes, Model: r.Model,
-		ClaudeVersion: r.Version, Commits: r.Commits, Caps: capsOf(r, string(r.ID)),
-	}
-	if rep, err := prompt.ParseReport(r.Report); err == nil {
-		rec.Summary = rep.Summary
-	}
-	return rec
 }
 
 // find looks for the record that a session wrote itself, where its kind of
@@ -238,7 +155,7 @@ func (l *loop) finish(context.Context) (event, error) {
 func (l *loop) termination() *ledger.Termination {
 	f := endingFacts(l.file, l.active())
 	f.Reason, f.Cause, f.Detail = l.stop.reason, string(l.stop.cause), l.stop.detail
-	f.Errors = l.Limits.MaxErrors > 1 && !l.facts.Hopeless
+	f.Errors, f.TimeOver = l.Limits.MaxErrors > 1 && !l.facts.Hopeless, l.stop.timeOver
 	t := ending.Of(f)
 	return &t
 }
@@ -264,7 +181,9 @@ func (l *loop) verify() error {
 func (l *loop) outcome() Outcome {
 	o := Outcome{Record: l.file.Record, Manual: l.manual}
 	if l.stop != nil {
-		o.Hint = l.stop.reason.Hint()
+		if o.Hint = l.stop.reason.Hint(); l.stop.timeOver {
+			o.Hint = ""
+		}
 	}
 	return o
 }

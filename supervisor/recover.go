@@ -16,6 +16,7 @@ import (
 	"autopilot/sessions/reap"
 	"autopilot/supervisor/ending"
 	"autopilot/supervisor/killswitch"
+	"autopilot/supervisor/tally"
 )
 
 const (
@@ -129,7 +130,7 @@ func recoverSession(folder string, s *State, ledgers *ledger.Ledgers) error {
 	if found {
 		by, recordID = recordPlugin, f.SessionID
 	} else {
-		rec := sessionRecord(res, s.Current.SessionType)
+		rec := tally.Record(res, s.Current.SessionType)
 		rec.Recovered = true
 		if err := ledgers.AddSession(rec, true); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/pursuit"
 	"autopilot/supervisor/source"
+	"autopilot/supervisor/tally"
 )
 
 // goOn registers a run that continues the one of the world, with its options.
@@ -163,7 +164,7 @@ func TestChain(t *testing.T) {
 		}
 		s := w.state()
 		want := Carried{Iterations: 3, Completed: 3, Spent: killswitch.Spend{Tokens: 350, CostUSD: 0.31}, Active: 30 * time.Minute, Outcomes: ledger.Outcomes{Successes: 3}}
-		s.Carried.Spent.CostUSD = dollars(s.Carried.Spent.CostUSD)
+		s.Carried.Spent.CostUSD = tally.Dollars(s.Carried.Spent.CostUSD)
 		if diff := cmp.Diff(want, s.Carried); diff != "" {
 			t.Errorf("carried into the last run (-want +got):\n%s", diff)
 		}

@@ -138,7 +138,14 @@ func NewState(o Options, started time.Time, verdict string) State {
 }
 
 func (l *loop) save() error {
-	return l.file.Save(l.Folder)
+	if l.Slept != nil {
+		l.file.Record.SleptSeconds = int64(l.Slept().Seconds())
+	}
+	err := l.file.Save(l.Folder)
+	if err == nil && l.Saved != nil {
+		l.Saved(l.file)
+	}
+	return err
 }
 
 // Save writes the state durably into the folder of its run.

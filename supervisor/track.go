@@ -6,8 +6,8 @@ import (
 
 	"autopilot/metrics/ledger"
 	"autopilot/sessions"
-	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/source"
+	"autopilot/supervisor/tally"
 	"autopilot/supervisor/track"
 )
 
@@ -20,10 +20,7 @@ func (l *loop) track(ctx context.Context) *stopping {
 	}
 	now := tracker.Track(ctx)
 	if ctx.Err() != nil {
-		words, code := abortWords(ctx)
-		s := stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while looking at the tasks"})
-		s.code = code
-		return s
+		return aborted(ctx, " while looking at the tasks")
 	}
 	for _, f := range now.Broken {
 		l.Log.Warn("a list of tasks cannot be read", "path", f.Path, "detail", f.Why)
@@ -135,7 +132,7 @@ func (l *loop) over(ctx context.Context) bool {
 func (l *loop) tracked(now source.Track) {
 	t := l.file.Tasks
 	x := track.Session{
-		At: time.Now(), Iteration: l.iteration(), Tokens: tokens(l.result).Budgeted(), CostUSD: l.result.Usage.CostUSD, Error: l.facts.Error() != "",
+		At: time.Now(), Iteration: l.iteration(), Tokens: tally.Tokens(l.result).Budgeted(), CostUSD: l.result.Usage.CostUSD, Error: l.facts.Error() != "",
 	}
 	warn := t.After(now, x)
 	l.Log.Info("tasks", "act", "re-engaging", "iter", x.Iteration, "completed", t.Completed, "total", t.Total, "remaining", t.Total-t.Completed,

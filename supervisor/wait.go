@@ -44,10 +44,15 @@ func (l *loop) waitForLimit(ctx context.Context) (event, error) {
 	}
 	until := wakeAt(now, l.result.ResetAt, l.Waits, l.wait.NextBackOff())
 	if until.Sub(now) >= l.timeLeft() {
+		end := fmt.Sprintf("max-hours=%.2fh", l.Limits.MaxHours)
+		if !l.Until.IsZero() && !until.Before(l.Until) {
+			end = "its time, which is over at " + l.Until.Format(time.RFC3339)
+		}
 		l.stop = stopFor(&killswitch.Hit{
 			Reason: killswitch.MaxHoursExceeded,
-			Detail: fmt.Sprintf("%s; it could go on at %s, after max-hours=%.2fh", l.result.Cause, until.UTC().Format(time.RFC3339), l.Limits.MaxHours),
+			Detail: fmt.Sprintf("%s; it could go on at %s, after %s", l.result.Cause, until.UTC().Format(time.RFC3339), end),
 		})
+		l.stop.timeOver = !l.Until.IsZero() && !until.Before(l.Until)
 		return hit, nil
 	}
 	why := string(l.result.Ending) + ": " + l.result.Cause
@@ -72,7 +77,10 @@ func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stop
 	}
 	l.Log.Warn("waiting for the API", "detail", why, "until", until.UTC().Format(time.RFC3339))
 	l.live(sessions.Progress{})
-	stopped = l.sleepUntil(ctx, until, "the API")
+	if stopped = l.sleepUntil(ctx, until, "the API"); !stopped {
+		l.stop = l.late() // the machine may have slept meanwhile
+		stopped = l.stop != nil
+	}
 	l.file.Record.WaitedSeconds += int64(time.Now().Round(0).Sub(now).Seconds())
 	l.file.Waiting = nil
 	l.live(sessions.Progress{})
@@ -87,9 +95,7 @@ func (l *loop) waitUntil(ctx context.Context, until time.Time, why string) (stop
 func (l *loop) sleepUntil(ctx context.Context, until time.Time, what string) (stopped bool) {
 	for {
 		if ctx.Err() != nil {
-			words, code := abortWords(ctx)
-			l.stop = stopFor(&killswitch.Hit{Reason: killswitch.UserAbort, Detail: words + " while waiting for " + what})
-			l.stop.code = code
+			l.stop = aborted(ctx, " while waiting for "+what)
 			return true
 		}
 		if why := l.StopRequested(); why != "" {

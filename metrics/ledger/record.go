@@ -122,6 +122,7 @@ type Run struct {
 	Endings       []Ending `json:"endings"`
 	Caps          []Cap    `json:"caps_applied"`
 	WaitedSeconds int64    `json:"waited_seconds"`
+	SleptSeconds  int64    `json:"slept_seconds,omitempty"` // the machine was suspended, or nothing of the run could run
 	Version       string   `json:"autopilot_version"`
 	ClaudeVersion string   `json:"claude_version,omitempty"`
 

@@ -28,6 +28,7 @@ type Facts struct {
 	Reason     killswitch.Reason
 	Detail     string
 	Errors     bool // too many errors in a row
+	TimeOver   bool // it was to be over at a certain time
 	Goals      pursuit.State
 	Iterations int
 	Active     time.Duration // wall clock of the run and of those that it continues
@@ -239,7 +240,11 @@ func nextSteps(f Facts, t ledger.Termination) []string {
 	case t.Reason == reasonGivenUp && !t.AwaitingUserInput:
 		out = append(out, "'autopilot resume' goes on all the same, 'autopilot answer TEXT' does so with your advice")
 	case open || !t.AwaitingUserInput:
-		out = append(out, goOn(t.Guard))
+		guard := t.Guard
+		if f.TimeOver {
+			guard = "" // nothing has to be raised
+		}
+		out = append(out, goOn(guard))
 	}
 	return out
 }

@@ -176,6 +176,8 @@ func TestOptions(t *testing.T) {
 		{"metrics-dir", ".orchestrator/metrics", "", "AUTOPILOT_METRICS_DIR"},
 		{"log-format", "auto", "auto, text, json", "AUTOPILOT_LOG_FORMAT"},
 		{"persistence", "true", "", "AUTOPILOT_PERSISTENCE"},
+		{"until", "", "", "AUTOPILOT_UNTIL"},
+		{"inhibit-sleep", "false", "", "AUTOPILOT_INHIBIT_SLEEP"},
 	}
 	var got [][4]string
 	for _, o := range Options() {

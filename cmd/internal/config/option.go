@@ -75,6 +75,9 @@ type Config struct {
 	Night Night
 
 	Stories Stories
+
+	Until        string // as it was given; see [Until]
+	InhibitSleep bool
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -139,7 +142,8 @@ func Options() []Option { return all() }
 
 // all makes them once: each command has a flag for each of them.
 var all = sync.OnceValue(func() []Option {
-	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), queueOptions(), gateOptions(), testOptions(), syncOptions(), storyOptions(), tddOptions(), placeOptions())
+	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), queueOptions(), gateOptions(), testOptions(), syncOptions(), storyOptions(), tddOptions(), placeOptions(),
+		untilOptions())
 })
 
 func limitOptions() []Option {

@@ -30,6 +30,9 @@ type Setup struct {
 func (j Job) SaveSetup(folder string) error {
 	s := Setup{Version: setupVersion, Goals: redacted(j.Texts()), Extra: redacted(j.Extra)}
 	for _, v := range j.Layers[len(j.Layers)-1] {
+		if v.Key == "until" {
+			continue // it was for this night
+		}
 		v.Raw = redacted(v.Raw)
 		s.Flags = append(s.Flags, v)
 	}

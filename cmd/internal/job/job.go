@@ -33,6 +33,7 @@ type Job struct {
 	Extra   []string // handed to claude as it is
 	Source  supervisor.Source
 	Probe   func(context.Context) probe.Snapshot
+	Until   time.Time // when the time of the run is over; zero for never
 
 	verify, expect []gate.Check
 	request        Request
@@ -76,6 +77,9 @@ func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
 	if j.Probe, err = chooseProbe(std, r.Snapshot); err != nil {
 		return j, err
 	}
+	if err := j.endsAt(time.Now()); err != nil {
+		return j, err
+	}
 	if err := senders.Check(senders.Of(p.Repo.Top, std), p.Cfg.Night.Sync); err != nil {
 		return j, err
 	}
@@ -85,6 +89,17 @@ func New(ctx context.Context, std outside.Stdio, r Request) (Job, error) {
 		}
 	}
 	return j, j.checkPermissions(std)
+}
+
+// endsAt takes over when the time of the run is over.
+func (j *Job) endsAt(now time.Time) (err error) {
+	if j.Until, err = config.Until(j.Cfg.Until, now); err != nil {
+		return outside.Usage("until: %v", err)
+	}
+	if !j.Until.IsZero() && !j.Until.After(now) {
+		return outside.UsageHint("name a later --until, or none", "the time of the run was over at %s", j.Cfg.Until)
+	}
+	return nil
 }
 
 // Again makes the job anew, for another work tree of the repository that this process has

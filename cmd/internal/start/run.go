@@ -27,7 +27,9 @@ import (
 	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
+	"autopilot/cmd/internal/service"
 	"autopilot/cmd/internal/stories"
+	"autopilot/cmd/internal/vigil"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
@@ -312,15 +314,17 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		return supervisor.Outcome{}, err
 	}
 	defer alive()
-	ctx, kill, poke, stop := signals(ctx, w.setup.guardGone, orphaned)
+	ctx, kill, poke, stop := signals(ctx, ends{guard: w.setup.guardGone, coordinator: orphaned, until: j.Until})
 	defer stop()
+	watch := vigil.Begin(ctx, std, j, vigil.Run{ID: w.id, Folder: w.folder, Log: w.log})
+	defer watch.Close()
 	tell := courier.Start(w.night, senders.Of(j.Repo.Top, std), w.id, w.log)
 	defer tell.Close(kill)
 	if j.Cfg.Stories.Multi {
 		return stories.Coordinate(ctx, std, j, stories.Coordination{
 			ID: w.id, Folder: w.folder, Branch: w.branch, Token: w.setup.token, Night: w.night, Ledgers: w.ledgers, Log: w.log, Poke: poke, Kill: kill,
 			Nested: w.setup.flags.Nested, Account: company.AccountOf(std, j), Previous: w.setup.previous, LeastDisk: LowDisk, Beginning: w.setup.stories,
-			TellRun: tell.Run, TellItem: tell.Item,
+			TellRun: func(s supervisor.State) { watch.Saved(s); tell.Run(s) }, TellItem: tell.Item,
 		})
 	}
 	inside := std
@@ -335,7 +339,8 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 		Mode: j.Cfg.Mode, Profile: j.Profile, Waits: j.Waits(), Session: spec, AgentsFor: j.Cfg.AgentsFor,
 		Head: head(j), Previous: w.setup.previous,
 		HasConversation: func(id string) bool { return launch.HasConversation(std.Environ, j.Repo.Top, id) },
-		Probe:           j.Probe, Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Live: w.live.Show, Poke: poke,
+		Probe:           watch.Probe(j.Probe, j.Cfg.AgentsFor("")), Run: sessions.Run, Ledgers: w.ledgers, Folder: w.folder, Log: w.log, Poke: poke,
+		Live: func(s supervisor.Status) { watch.Moved(); w.live.Show(s) }, Saved: watch.Saved, Slept: watch.Slept, Until: j.Until,
 		StopRequested: func() string { return supervisor.StopRequested(w.folder) },
 		ModeRequested: func() string { return config.Mode(supervisor.ModeRequested(w.folder)) },
 		Checkpoint:    checkpoints(j, w.id, tell.Run), Promise: j.Cfg.Night.Promise, Held: w.night.HeldBy,
@@ -369,7 +374,7 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 // insideOf is the environment of sessions and of tests: without what only this program may
 // know. Both run what an agent has written.
 func insideOf(std outside.Stdio, j job.Job) []string {
-	return outside.Without(std.Environ, append(senders.Secrets(j.Cfg.Night.Sync), job.ReflectKeyVar, launch.StoryVar)...)
+	return outside.Without(std.Environ, slices.Concat(senders.Secrets(j.Cfg.Night.Sync), service.Variables(), []string{job.ReflectKeyVar, launch.StoryVar})...)
 }
 
 // head says which commit the repository is at.
@@ -383,11 +388,29 @@ func head(j job.Job) func(context.Context) string {
 	}
 }
 
+// ends are what ends a run beside signals.
+type ends struct {
+	guard       <-chan struct{} // closed when the guard has died
+	coordinator <-chan struct{} // and this one when the coordinator of a story has
+	until       time.Time       // when the time of the run is over; zero for never
+}
+
+// over says when to look whether the time of the run is over. Timers stand still while a
+// machine sleeps, so the look is taken again and again.
+func (e ends) over() (look <-chan time.Time, rest func()) {
+	if e.until.IsZero() {
+		return nil, func() {}
+	}
+	tick := time.NewTicker(time.Second)
+	return tick.C, tick.Stop
+}
+
 // signals turns the signals of a run into its contexts: the first interrupt,
 // termination or hang-up ends the run in order, a second one at once, and a user
 // signal makes a waiting run look for a stop request. A guard that dies counts as
-// a termination, and so does the coordinator of a story.
-func signals(parent context.Context, guardGone, orphaned <-chan struct{}) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
+// a termination, and so does the coordinator of a story. When its time is over a run ends
+// as at the first interrupt.
+func signals(parent context.Context, e ends) (ctx, kill context.Context, poke <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	kill, killNow := context.WithCancel(parent)
 	woken := make(chan struct{}, 1)
@@ -401,16 +424,22 @@ func signals(parent context.Context, guardGone, orphaned <-chan struct{}) (ctx, 
 	done := make(chan struct{})
 	watch := func() {
 		defer close(done)
+		over, rest := e.over()
+		defer rest()
 		for {
 			select {
 			case <-quit:
 				return
-			case <-guardGone:
-				guardGone = nil
+			case <-e.guard:
+				e.guard = nil
 				cancel(supervisor.Interrupted{Signal: syscall.SIGTERM})
-			case <-orphaned:
-				orphaned = nil
+			case <-e.coordinator:
+				e.coordinator = nil
 				cancel(supervisor.Interrupted{Signal: syscall.SIGTERM})
+			case <-over:
+				if !time.Now().Round(0).Before(e.until) {
+					cancel(supervisor.TimeOver{At: e.until})
+				}
 			case sig := <-incoming:
 				switch {
 				case sig == syscall.SIGUSR1:

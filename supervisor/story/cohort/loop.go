@@ -11,6 +11,7 @@ import (
 	"autopilot/metrics/logs"
 	"autopilot/probe"
 	"autopilot/probe/tier"
+	"autopilot/supervisor/killswitch"
 	"autopilot/supervisor/story"
 )
 
@@ -255,7 +256,11 @@ func (l *loop) asked(now time.Time) {
 
 // interrupted has everything end in order.
 func (l *loop) interrupted(cause error) {
-	l.stop(story.Stop{Reason: story.ReasonSignal, Detail: cause.Error(), At: time.Now()})
+	reason := story.ReasonSignal
+	if k, ok := cause.(interface{ Reason() killswitch.Reason }); ok {
+		reason = string(k.Reason())
+	}
+	l.stop(story.Stop{Reason: reason, Detail: cause.Error(), At: time.Now()})
 	for id := range l.running {
 		l.end(id)
 	}

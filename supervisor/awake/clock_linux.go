@@ -1,0 +1,5 @@
+package awake
+
+import "golang.org/x/sys/unix"
+
+const sleepless = unix.CLOCK_BOOTTIME

@@ -11,11 +11,20 @@ import (
 // Redacted stands for what looked like a secret.
 const Redacted = "[redacted]"
 
-// secrets matches tokens by their published prefixes, and values that follow a
-// telling name.
+// secrets matches tokens by their published prefixes, and values that follow a telling
+// name. The first group is what stands before a token and stays: the end of a colour or of
+// an escape in JSON is a letter, and still no part of it.
 var secrets = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{8,}|AKIA[A-Z0-9]{12,})` +
-		`|(?i:API_?KEY|TOKEN|SECRET|PASSWORD)["']?\s*[=:]\s*["']?[^\s"']{6,}`)
+	const (
+		before = `(^|[^A-Za-z0-9]|\x1b\[[0-9;]*m|\\[nrt])`
+		tokens = `(?:sk-[A-Za-z0-9_-]{8,}|[sr]k_(?:live|test)_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}` +
+			`|xox[abprs]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|AKIA[A-Z0-9]{12,}|pypi-[A-Za-z0-9_-]{16,}|dckr_pat_[A-Za-z0-9_-]{8,}|npm_[A-Za-z0-9]{20,})`
+		names = `(?i:API[_-]?KEY|(?:ACCESS|ACCOUNT|SECRET)[_-]?KEY|TOKEN|SECRET|PASSW(?:OR)?D)["']?\s*[=:]\s*["']?[^\s"']{6,}`
+		flags = `--(?i:token|password|api-key|secret)\s+[^\s"']{6,}`
+		hooks = `(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/[^\s"']+`
+		users = `://[^\s/:@"']*:[^\s/@"']+@`
+	)
+	return regexp.MustCompile(before + tokens + "|()(?:" + names + "|" + flags + "|" + hooks + ")|()" + users)
 })
 
 // Redact replaces what looks like a secret. Most text holds nothing that even
@@ -28,7 +37,7 @@ func Redact(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		if suspicious(line) {
-			line = secrets().ReplaceAllString(line, Redacted)
+			line = secrets().ReplaceAllString(line, "${1}"+Redacted)
 		}
 		b.WriteString(line)
 	}
@@ -37,13 +46,16 @@ func Redact(s string) string {
 
 // suspicious reports whether a text holds a piece that every secret we know has.
 func suspicious(s string) bool {
-	for _, piece := range []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AKIA"} {
+	for _, piece := range []string{"sk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-", "AKIA", "pypi-", "dckr_pat_", "npm_", "hooks.slack.com", "/webhooks/"} {
 		if strings.Contains(s, piece) {
 			return true
 		}
 	}
+	if at := strings.Index(s, "://"); at >= 0 && strings.Contains(s[at:], "@") {
+		return true
+	}
 	lower := strings.ToLower(s)
-	for _, piece := range []string{"key", "token", "secret", "password"} {
+	for _, piece := range []string{"key", "token", "secret", "passw"} {
 		if strings.Contains(lower, piece) {
 			return true
 		}

@@ -51,3 +51,28 @@ func TestRedactJSON(t *testing.T) {
 		t.Errorf("RedactJSON = %s, want %s", got, want)
 	}
 }
+
+func TestRedactWhereNobodyLooks(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"\x1b[32mghp_abcdefghijklmnopqrstuv5555 ok":         "\x1b[32m[redacted] ok",
+		"\x1b[1msk-ant-api03-abcdefgh12345678":              "\x1b[1m[redacted]",
+		`{"msg":"line1\nghp_abcdefghijklmnopqrstuv5555"}`:   `{"msg":"line1\n[redacted]"}`,
+		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI":               "AWS_SECRET_[redacted]",
+		"SECRET_KEY = 'abcdefghij'":                         "[redacted]'",
+		"AccountKey=abcdefghij==":                           "[redacted]",
+		"x-api-key: abcdefghij":                             "x-[redacted]",
+		"tool --token abcdefghij now":                       "tool [redacted] now",
+		"passwd: hunter2hunter2":                            "[redacted]",
+		"sk_live_abcdefghijkl":                              "[redacted]",
+		"https://hooks.slack.com/services/T000/B000/abcdef": "https://[redacted]",
+		"clone https://me:hunter2hunter2@host/x":            "clone https[redacted]host/x",
+		"cumulative_tokens=1234567 > max-tokens=500000":     "cumulative_tokens=1234567 > max-tokens=500000",
+		"see https://host/a and mail me@host":               "see https://host/a and mail me@host",
+		"task-list npm_ci":                                  "task-list npm_ci",
+	} {
+		if got := logs.Redact(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}

@@ -2,10 +2,18 @@ package fleet
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 
+	"autopilot/metrics/statedir"
 	"autopilot/probe/peer"
 	"autopilot/probe/proctree"
 	"autopilot/sessions/launch"
+	"autopilot/supervisor"
 )
 
 // generations bounds how far up processes are looked at.
@@ -112,8 +120,7 @@ func marked(pid int, runs []*run) *run {
 // the run's token. Unlike a variable, neither is easily taken away. It looks at every
 // repository, so it does not matter in which folder the process is.
 func Inside(ctx context.Context, o Options, pid int) string {
-	o.All = false
-	runs := take(ctx, o).runs
+	runs := living(ctx, o)
 	pids := lineage(pid)
 	if r := holder(pids, kin(runs)); r != nil {
 		return r.id
@@ -124,4 +131,40 @@ func Inside(ctx context.Context, o Options, pid int) string {
 		}
 	}
 	return ""
+}
+
+// living are the open runs and, of each project, the last one where it is alive: its mark can
+// be moved away by who may write there.
+func living(ctx context.Context, o Options) []*run {
+	o.All = false
+	runs := take(ctx, o).runs
+	projects, _ := statedir.Projects(o.Root) // what cannot be read was missing before
+	for _, p := range projects {
+		id, err := supervisor.LastRun(p)
+		if err != nil || id == "" || slices.ContainsFunc(runs, func(r *run) bool { return r.id == id && r.project.Dir == p.Dir }) {
+			continue
+		}
+		if r := load(p, id); r.alive {
+			r.readCohort()
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// Hidden reports whether a process below a run that is alive keeps from others which files
+// it has open, so that it cannot be told whether it is at the other end of a connection.
+func Hidden(ctx context.Context, o Options) bool {
+	table, err := proctree.Take(proctree.Root)
+	if err != nil {
+		return true
+	}
+	for pid := range kin(living(ctx, o)) {
+		for _, d := range table.Descendants(pid) {
+			if _, err := os.ReadDir(filepath.Join(proctree.Root, strconv.Itoa(d.PID), "fd")); errors.Is(err, fs.ErrPermission) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -2,16 +2,17 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/report/plot"
+	"autopilot/metrics/report/sheet"
 	"autopilot/metrics/report/wording"
 )
 
 // Bounds of what is shown, in runes and in pieces. Together they keep a page under a
-// megabyte, whatever it is made from.
+// megabyte, and JSON under one and a half, whatever it is made from.
 const (
 	maxBrief = 24
 	maxName  = 80
@@ -45,18 +46,26 @@ type totals struct {
 	start, end          time.Time
 }
 
-func compose(f Facts) model {
+func newWriter(f Facts) writer {
 	w := writer{Facts: f, zone: f.Zone}
 	if w.zone == nil {
 		w.zone = time.UTC
 	}
 	w.total = w.sum()
-	m := model{
-		Title: w.title(), Wanted: w.wanted(), Done: w.done(), ToDo: w.toDo(), Tiles: w.tiles(), Figures: w.figures(), Foot: w.foot(),
-	}
+	return w
+}
+
+func compose(f Facts) sheet.Sheet {
+	w := newWriter(f)
+	m := sheet.Sheet{Title: w.title(), Tiles: w.tiles(), Figures: w.figures(), FootTitle: "About the run", Foot: w.foot(), DetailsTitle: "Sessions in full"}
 	m.State, m.Ending = w.state()
-	m.Ended = w.ended(m.Ending)
-	for _, p := range []part{w.items(), w.goals(), w.gates(), w.checks(), w.tests(), w.sessions(), w.estimate(), w.publishing(), w.breakers(), w.reflections()} {
+	m.Lead = []sheet.Section{
+		{Title: "Wanted", Lines: sheet.Lines(w.wanted())},
+		{Title: "How it ended", Lines: sheet.Lines(w.ended(m.Ending))},
+		{Title: "Done", Lines: sheet.Lines(w.done())},
+		{Title: "For a person to do now", Lines: w.toDo(), Now: true},
+	}
+	for _, p := range []sheet.Part{w.items(), w.goals(), w.gates(), w.checks(), w.tests(), w.sessions(), w.estimate(), w.publishing(), w.breakers(), w.reflections()} {
 		if len(p.Rows) > 0 {
 			m.Parts = append(m.Parts, p)
 		}
@@ -112,20 +121,11 @@ func sound(t ledger.Tokens) ledger.Tokens {
 	return ledger.Tokens{Input: one(t.Input), Output: one(t.Output), CacheCreation: one(t.CacheCreation), CacheRead: one(t.CacheRead)}
 }
 
-// amount is a number that can be.
-func amount(v float64) float64 {
-	const most = 1e12
-	if !(v > 0) || math.IsInf(v, 0) {
-		return 0
-	}
-	return min(v, most)
-}
+func amount(v float64) float64 { return wording.Amount(v) }
+func bounded(n int) int        { return wording.Bounded(n) }
 
 func fileCount(s SessionFacts) int   { return bounded(max(s.FileCount, len(s.Files))) }
 func denialCount(s SessionFacts) int { return bounded(max(s.Refused, len(s.Denials))) }
-
-// bounded is a count that can be.
-func bounded(n int) int { return min(max(n, 0), 1e9) }
 
 func brief(s string) string { return wording.Line(s, maxBrief) }
 func name(s string) string  { return wording.Line(s, maxName) }
@@ -188,18 +188,24 @@ func (w writer) title() string {
 	return "Report of run " + id
 }
 
-func (w writer) tiles() []tile {
-	out := []tile{{"Sessions", wording.Number(int64(w.total.sessions))}}
+func (w writer) tiles() []sheet.Tile {
+	out := []sheet.Tile{{Name: "Sessions", Value: wording.Number(int64(w.total.sessions))}}
 	if s := w.elapsed(); s > 0 {
-		out = append(out, tile{"Time", wording.Seconds(s)})
+		out = append(out, sheet.Tile{Name: "Time", Value: wording.Seconds(s)})
 	}
-	out = append(out, tile{"Tokens, without cache reads", wording.Number(w.total.budgeted)}, tile{"Cost", wording.Dollars(w.total.cost)})
+	out = append(out, sheet.Tile{Name: "Tokens, without cache reads", Value: wording.Number(w.total.budgeted)}, sheet.Tile{Name: "Cost", Value: wording.Dollars(w.total.cost)})
 	if p, ok := w.percent(); ok {
-		out = append(out, tile{"Progress", p})
+		out = append(out, sheet.Tile{Name: "Progress", Value: p})
+	}
+	if v, ok := plot.Velocity(w.looks()); ok {
+		out = append(out, sheet.Tile{Name: "Velocity, in a session", Value: plot.VelocityWords(v)})
+	}
+	if r := w.Reward; r != nil && *r >= 0 && *r <= 1 {
+		out = append(out, sheet.Tile{Name: "Reward, 0 to 1", Value: fmt.Sprintf("%.2f", *r)})
 	}
 	if n := len(w.Tests); n > 0 {
 		t := w.Tests[n-1]
-		out = append(out, tile{"Tests at the end", testWords(t)})
+		out = append(out, sheet.Tile{Name: "Tests at the end", Value: testWords(t)})
 	}
 	return out
 }
@@ -214,12 +220,12 @@ func (w writer) percent() (string, bool) {
 	return "", false
 }
 
-func (w writer) foot() []tile {
+func (w writer) foot() []sheet.Tile {
 	r := w.Run
-	var out []tile
+	var out []sheet.Tile
 	add := func(what, value string) {
 		if value != "" && value != wording.None {
-			out = append(out, tile{what, value})
+			out = append(out, sheet.Tile{Name: what, Value: value})
 		}
 	}
 	add("Run", name(r.AutopilotRunID))
@@ -239,10 +245,35 @@ func (w writer) foot() []tile {
 	if r.HostClass != nil {
 		add("Machine", name(*r.HostClass))
 	}
+	for _, t := range w.machine() {
+		add(t.Name, t.Value)
+	}
 	add("Claude Code", name(r.ClaudeVersion))
 	add("autopilot", or(name(w.Version), name(r.Version)))
 	add("Report made", w.when(w.Generated))
 	add("Times are in", w.zoneName())
+	return out
+}
+
+// machine is what the drawing of the machine shows, in words.
+func (w writer) machine() []sheet.Tile {
+	var out []sheet.Tile
+	m := plot.Of(w.Samples)
+	if m.LeastGB != nil {
+		out = append(out, sheet.Tile{Name: "Memory available", Value: m.Range()})
+	}
+	if m.SwapGB != nil {
+		out = append(out, sheet.Tile{Name: "Swap in use, at most", Value: plot.GB(*m.SwapGB) + " GB"})
+	}
+	if m.Worst != "" {
+		out = append(out, sheet.Tile{Name: "Worst tier", Value: m.Worst + ", in " + wording.Percent(100*m.Share) + " of the samples"})
+	}
+	if m.Peers != nil {
+		out = append(out, sheet.Tile{Name: "Other Claude Code sessions, at most", Value: wording.Number(int64(*m.Peers))})
+	}
+	if slept := max(float64(w.Run.SleptSeconds), m.SleptFor.Seconds()); slept >= 1 {
+		out = append(out, sheet.Tile{Name: "Machine asleep", Value: wording.Seconds(slept)})
+	}
 	return out
 }
 

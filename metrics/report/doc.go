@@ -1,5 +1,6 @@
-// Package report makes the summary of one run for the morning after, as Markdown and
-// as one HTML page. It is pure: it is given the facts and reads no file and no clock.
+// Package report makes the summary of one run for the morning after, as Markdown, as one
+// HTML page, and as JSON (see Document). It is pure: it is given the facts and reads no file
+// and no clock. Package digest below it does the same for several runs.
 //
 // # What it says
 //
@@ -13,7 +14,11 @@
 // The page is one file: no script, nothing from the network, no fonts of its own. It
 // follows the light or dark setting of the reader, fits a phone and can be printed. It
 // is well-formed XML as well as HTML. Its drawings are made here, of a few numbers
-// each; each has a title and a description, and says nothing by colour alone.
+// each; each has a title and a description, and says nothing by colour alone. What they
+// show of the machine and of the pace is in the text of both forms as well.
+//
+// The JSON form has the version of its schema. Fields may be added under one version; one
+// that changes its meaning or goes away is a new version.
 //
 // Every text is one of strangers: secrets are taken out, control characters and marks
 // that turn the direction of writing are dropped, it is cut, and escaped for where it

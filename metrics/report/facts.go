@@ -5,6 +5,7 @@ import (
 
 	"autopilot/metrics/forecast"
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/samples"
 )
 
 // Facts are what a report is made from. Only Run is needed; what is empty is not told.
@@ -35,6 +36,8 @@ type Facts struct {
 	Publishing  Publishing
 	Breakers    []Breaker
 	Reflections []Reflection // in the order of time
+	Samples     []samples.Sample
+	Reward      *float64 // of the run's episode, 0..1; nil when there is none
 
 	// Estimate is what the run was expected to take; nil takes Run.Forecast.
 	Estimate *ledger.Forecast
@@ -182,8 +185,8 @@ type Reflection struct {
 }
 
 // Markdown returns the report as Markdown (CommonMark with tables), without raw HTML.
-func Markdown(f Facts) []byte { return markdown(compose(f)) }
+func Markdown(f Facts) []byte { return compose(f).Markdown() }
 
 // HTML returns the report as one page. The error is a mistake in this package, never
 // one of the facts.
-func HTML(f Facts) ([]byte, error) { return page(compose(f)) }
+func HTML(f Facts) ([]byte, error) { return compose(f).HTML() }

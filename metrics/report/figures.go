@@ -9,20 +9,24 @@ import (
 
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/report/chart"
+	"autopilot/metrics/report/plot"
+	"autopilot/metrics/report/sheet"
 	"autopilot/metrics/report/wording"
 )
 
-func (w writer) figures() []figure {
-	var out []figure
+func (w writer) figures() []sheet.Figure {
+	var out []sheet.Figure
 	for _, f := range []struct{ caption, svg string }{
 		{"Progress", w.progressChart()},
+		{"Velocity", plot.Gained(w.looks())},
 		{"Tokens per session", w.tokenChart()},
 		{"Cost per session", w.costChart()},
 		{"Room on the machine", w.tierChart()},
+		{"Memory and tier", plot.Memory(w.Samples, w.total.start)},
 		{"Tests", w.testChart()},
 	} {
 		if f.svg != "" {
-			out = append(out, figure{f.caption, template.HTML(f.svg)})
+			out = append(out, sheet.Figure{Caption: f.caption, SVG: template.HTML(f.svg)})
 		}
 	}
 	return out
@@ -42,47 +46,31 @@ func (w writer) progressChart() string {
 	return c.Draw()
 }
 
-// bars are the sessions as columns.
-func (w writer) bars(values func(SessionFacts) []float64) []chart.Column {
-	var out []chart.Column
+// sessionPlots are the sessions as they are drawn.
+func (w writer) sessionPlots() []plot.Session {
+	var out []plot.Session
 	for _, s := range w.Sessions {
-		out = append(out, chart.Column{Number: bounded(s.Number), Values: values(s), Mark: s.Ending != endingCompleted})
+		out = append(out, plot.Session{Number: bounded(s.Number), Tokens: sound(s.Tokens), CostUSD: s.CostUSD, Completed: s.Ending == endingCompleted})
 	}
 	return out
 }
 
-const marked = "did not complete"
-
 func (w writer) tokenChart() string {
-	if w.total.tokens.Budgeted() == 0 {
-		return ""
-	}
-	return chart.Columns{
-		Labels: chart.Labels{ID: "tokens", Title: "Tokens per session", X: "session", Y: "tokens", Desc: fmt.Sprintf(
-			"A column for each session or group of sessions, input below, output above it, cache writes on top; reads of the cache are left out. %s in %s. A cross stands over sessions that did not complete.",
-			wording.Number(w.total.tokens.Budgeted()), wording.Count(w.total.sessions, "session"))},
-		One: "session", Marked: marked, Series: []string{"input", "output", "cache writes"}, Merge: chart.Mean, Word: wording.Short,
-		Bars: w.bars(func(s SessionFacts) []float64 {
-			t := sound(s.Tokens)
-			return []float64{float64(t.Input), float64(t.Output), float64(t.CacheCreation)}
-		}),
-	}.Draw()
+	return plot.Tokens(w.sessionPlots(), fmt.Sprintf("%s in %s.", wording.Number(w.total.tokens.Budgeted()), wording.Count(w.total.sessions, "session")))
 }
 
 func (w writer) costChart() string {
-	if w.total.cost == 0 {
-		return ""
-	}
-	return chart.Columns{
-		Labels: chart.Labels{ID: "cost", Title: "Cost per session", X: "session", Y: "US dollars", Desc: fmt.Sprintf(
-			"A column for each session or group of sessions. %s in all. A cross stands over sessions that did not complete.", wording.Dollars(w.total.cost))},
-		One: "session", Marked: marked, Series: []string{"cost"}, Merge: chart.Mean, Word: wording.Dollars,
-		Bars: w.bars(func(s SessionFacts) []float64 { return []float64{s.CostUSD} }),
-	}.Draw()
+	return plot.Cost(w.sessionPlots(), wording.Dollars(w.total.cost)+" in all.")
 }
 
-// tiers are the tiers by name, from the one with most room.
-func tiers() []string { return []string{"green", "warn", "degraded", "critical"} }
+// looks are how far the work was.
+func (w writer) looks() []plot.Look {
+	var out []plot.Look
+	for _, p := range w.Progress {
+		out = append(out, plot.Look{Session: bounded(p.Session), Percent: p.Percent})
+	}
+	return out
+}
 
 func (w writer) tierChart() string {
 	var caps []ledger.Cap
@@ -94,7 +82,7 @@ func (w writer) tierChart() string {
 	}
 	slices.SortStableFunc(caps, func(a, b ledger.Cap) int { return cmp.Compare(time.Time(a.At).UnixNano(), time.Time(b.At).UnixNano()) })
 	c := chart.Band{
-		Labels: chart.Labels{ID: "tiers", Title: "Room on the machine", Y: "tier"}, Names: tiers(), Start: w.total.start, End: w.total.end,
+		Labels: chart.Labels{ID: "tiers", Title: "Room on the machine", Y: "tier"}, Names: plot.Tiers(), Start: w.total.start, End: w.total.end,
 	}
 	if w.Open && w.Generated.After(c.End) {
 		c.End = w.Generated

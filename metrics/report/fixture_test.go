@@ -6,6 +6,7 @@ import (
 
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/report"
+	"autopilot/metrics/samples"
 )
 
 func began() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
@@ -105,6 +106,14 @@ func night() report.Facts {
 		f.Sessions = append(f.Sessions, s)
 		f.Progress = append(f.Progress, report.Point{At: s.Ended, Session: i + 1, Percent: float64(min(i*10, 45))})
 	}
+	for i := range 43 { // a sample in ten minutes
+		x := samples.Sample{At: after(i * 10), Tier: tierOf[min(i/6, 6)], AvailableGB: ptr(14 - float64(i%9)), Peers: ptr(i % 4)}
+		if i%2 == 0 {
+			x.SwapGB = ptr(float64(i%5) / 4)
+		}
+		f.Samples = append(f.Samples, x)
+	}
+	f.Run.SleptSeconds, f.Reward = 120, ptr(0.4321)
 	f.Sessions[6].Denials, f.Sessions[6].Refused = []string{"Bash: ./deploy.sh staging"}, 2
 	f.Sessions[6].NextSteps = []string{"deploy when it is allowed", "watch the logs"}
 	return f

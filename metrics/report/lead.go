@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/report/sheet"
 	"autopilot/metrics/report/wording"
 )
 
@@ -15,14 +16,17 @@ const (
 )
 
 // state is how the run ended, for the colour and in a few words.
-func (w writer) state() (class, words string) {
-	r := w.Run
+func (w writer) state() (class, words string) { return State(w.Run, w.Open) }
+
+// State is how a run stands: one of the classes of package sheet, and the words for it. Open
+// is set while the run is on.
+func State(r ledger.Run, open bool) (class, words string) {
 	status := ""
 	if r.Termination != nil {
 		status = r.Termination.Status
 	}
 	switch {
-	case w.Open:
+	case open:
 		return "open", "The run is still on"
 	case status == "" && r.ExitCause == "" && r.KillSwitch == nil:
 		return "open", "It is not known how the run ended"
@@ -167,15 +171,15 @@ func countOf[T any](list []T, want func(T) bool) int {
 }
 
 // toDo is what a person has to do now, the most pressing first.
-func (w writer) toDo() []task {
-	var out []task
+func (w writer) toDo() []sheet.Line {
+	var out []sheet.Line
 	more := 0
 	add := func(text, command string) {
 		if len(out) >= maxToDo {
 			more++
 			return
 		}
-		t := task{short(text), short(command)}
+		t := sheet.Line{Text: short(text), Command: short(command)}
 		if t.Text != "" && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -185,7 +189,7 @@ func (w writer) toDo() []task {
 	}
 	t := w.Run.Termination
 	if t != nil && !w.Open && t.AwaitingUserInput && t.Question != "" {
-		out = append(out, task{Text: "Answer: " + long(t.Question)})
+		out = append(out, sheet.Line{Text: "Answer: " + long(t.Question)})
 	}
 	for _, g := range w.Gates {
 		if g.Waits() {
@@ -221,7 +225,7 @@ func (w writer) toDo() []task {
 		}
 	}
 	if more > 0 {
-		out = append(out, task{Text: fmt.Sprintf("and %s more, see below and in the record of the run", wording.Number(int64(more)))})
+		out = append(out, sheet.Line{Text: fmt.Sprintf("and %s more, see below and in the record of the run", wording.Number(int64(more)))})
 	}
 	return out
 }

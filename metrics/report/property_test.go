@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"io"
 	"math"
@@ -101,6 +102,10 @@ func TestAnyFacts(t *testing.T) {
 		bad, err := checkDrawings(string(page))
 		if err != nil || bad != "" {
 			t.Fatalf("%v, %s in\n%s", err, bad, page)
+		}
+		data, err := report.JSON(f)
+		if err != nil || !json.Valid(data) || bytes.ContainsAny(data, "\x00\x1b\r") {
+			t.Fatalf("%v in\n%s", err, data)
 		}
 		words := report.Markdown(f)
 		if !utf8.Valid(page) || !utf8.Valid(words) || bytes.ContainsAny(words, "\x00\x1b\r") {

@@ -32,10 +32,19 @@ func html(t testing.TB, f report.Facts) string {
 	return string(out)
 }
 
+func document(t testing.TB, f report.Facts) string {
+	t.Helper()
+	out, err := report.JSON(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]report.Facts{"empty": nothing(), "one": one(), "night": night()} {
-		for file, got := range map[string]string{name + ".md": string(report.Markdown(f)), name + ".html": html(t, f)} {
+		for file, got := range map[string]string{name + ".md": string(report.Markdown(f)), name + ".html": html(t, f), name + ".json": document(t, f)} {
 			file = filepath.Join("testdata", file)
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
@@ -96,8 +105,8 @@ func TestPageIsItsOwn(t *testing.T) {
 			t.Errorf("%s: %d drawings, with %d titles and %d descriptions", name, n, seen["title"], seen["desc"])
 		}
 	}
-	if n := count(html(t, night()), "<svg "); n != 5 {
-		t.Errorf("%d drawings, want 5", n)
+	if n := count(html(t, night()), "<svg "); n != 7 {
+		t.Errorf("%d drawings, want 7", n)
 	}
 }
 
@@ -146,7 +155,7 @@ func TestTextsOfStrangers(t *testing.T) {
 			f.Items, f.Gates = append(f.Items, report.Item{ID: text, Why: text, Status: status, Command: text}), append(f.Gates, report.Gate{Subject: text, Status: status, Command: text})
 		}
 		f.Run.Termination.AwaitingUserInput = true
-		page, words := html(t, f), string(report.Markdown(f))
+		page, words, data := html(t, f), string(report.Markdown(f)), document(t, f)
 		seen, err := elements(page)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -165,7 +174,7 @@ func TestTextsOfStrangers(t *testing.T) {
 		if n := seen["style"]; n != 1 {
 			t.Errorf("%q: %d styles", text, n)
 		}
-		for _, out := range []string{page, words} {
+		for _, out := range []string{page, words, data} {
 			if strings.Contains(out, "hunter2") || strings.Contains(out, "abcdefgh") || strings.ContainsAny(out, "\x00\x1b\u202e\ufffe") || !utf8.ValidString(out) {
 				t.Errorf("%q: a secret or a control character is left", text)
 			}
@@ -248,11 +257,14 @@ func TestSize(t *testing.T) {
 	const limit = 1_000_000
 	for name, text := range map[string]string{"usual": "some words of a usual length about what was done", "quotes": strings.Repeat(`"`, 5000), "signs": strings.Repeat("😀", 5000)} {
 		f := many(1000, text)
-		page, words := html(t, f), report.Markdown(f)
-		if len(page) > limit || len(words) > limit {
-			t.Errorf("%s: a page of %d and Markdown of %d bytes, want at most %d", name, len(page), len(words), limit)
+		page, words, data := html(t, f), report.Markdown(f), document(t, f)
+		if len(page) > limit || len(words) > limit || len(data) > limit*3/2 {
+			t.Errorf("%s: a page of %d, Markdown of %d and JSON of %d bytes, want at most %d, of JSON half as much again", name, len(page), len(words), len(data), limit)
 		}
-		t.Logf("%s: page %d bytes, Markdown %d bytes", name, len(page), len(words))
+		t.Logf("%s: page %d bytes, Markdown %d bytes, JSON %d bytes", name, len(page), len(words), len(data))
+		if !strings.Contains(data, `"sessions": 900`) {
+			t.Errorf("%s: the JSON does not say what it leaves out", name)
+		}
 		if _, err := elements(page); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -271,6 +283,9 @@ func TestSameBytes(t *testing.T) {
 		if a, b := html(t, night()), html(t, night()); a != b {
 			t.Fatal("the same facts give two pages")
 		}
+		if a, b := document(t, night()), document(t, night()); a != b {
+			t.Fatal("the same facts give two documents")
+		}
 	}
 }
 
@@ -279,6 +294,7 @@ func TestInputIsLeftAlone(t *testing.T) {
 	f := night()
 	html(t, f)
 	report.Markdown(f)
+	document(t, f)
 	if diff := cmp.Diff(night(), f, cmp.AllowUnexported(ledger.Stamp{}, time.Time{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -301,7 +317,7 @@ func TestNumbersThatCannotBe(t *testing.T) {
 	if _, err := elements(page); err != nil {
 		t.Error(err)
 	}
-	for _, out := range []string{page, string(report.Markdown(f))} {
+	for _, out := range []string{page, string(report.Markdown(f)), document(t, f)} {
 		for _, not := range []string{"NaN", "Inf", "e+", "-9,223", ">-1<", "| -1 |"} {
 			if strings.Contains(out, not) {
 				t.Errorf("there is %q", not)

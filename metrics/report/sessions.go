@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"autopilot/metrics/report/sheet"
 	"autopilot/metrics/report/wording"
 )
 
 // trouble reports whether a session is one to look at.
 func trouble(s SessionFacts) bool { return s.Ending != endingCompleted || denialCount(s) > 0 }
 
-func (w writer) sessions() part {
+func (w writer) sessions() sheet.Part {
 	list := w.Sessions
-	p := part{ID: "sessions", Title: "Sessions", Head: texts("#Session", "Began", "Took", "Ended", "#Tokens", "#Cache reads", "#Cost", "#Files", "#Commits", "Why")}
-	p.fill(len(list), maxRows, func(i int) bool { return trouble(list[i]) }, func(i int) row {
+	p := sheet.Part{ID: "sessions", Title: "Sessions", Head: sheet.Columns("#Session", "Began", "Took", "Ended", "#Tokens", "#Cache reads", "#Cost", "#Files", "#Commits", "Why")}
+	p.Fill(len(list), maxRows, func(i int) bool { return trouble(list[i]) }, func(i int) sheet.Row {
 		s := list[i]
 		took, state := wording.None, "good"
 		if !s.Started.IsZero() && !s.Ended.Before(s.Started) {
@@ -27,19 +28,19 @@ func (w writer) sessions() part {
 		if n := denialCount(s); n > 0 {
 			why = strings.TrimSuffix(fmt.Sprintf("%s refused; %s", wording.Number(int64(n)), why), "; ")
 		}
-		return row{[]string{
+		return sheet.Row{Cells: []string{
 			wording.Number(int64(bounded(s.Number))), w.at(s.Started), took, or(name(s.Ending), wording.None), wording.Number(t.Budgeted()), wording.Number(t.CacheRead),
 			wording.Dollars(s.CostUSD), wording.Number(int64(fileCount(s))), wording.Number(int64(len(s.Commits))), why,
-		}, state}
+		}, State: state}
 	})
 	return p
 }
 
 // details are the sessions in full: those that are to be looked at, and the last ones.
-func (w writer) details() ([]detail, string) {
+func (w writer) details() ([]sheet.Detail, string) {
 	list := w.Sessions
-	var out []detail
-	for _, i := range choose(len(list), maxDetails, func(i int) bool { return trouble(list[i]) }) {
+	var out []sheet.Detail
+	for _, i := range sheet.Choose(len(list), maxDetails, func(i int) bool { return trouble(list[i]) }) {
 		out = append(out, w.detail(list[i]))
 	}
 	if left := len(list) - len(out); left > 0 {
@@ -48,11 +49,11 @@ func (w writer) details() ([]detail, string) {
 	return out, ""
 }
 
-func (w writer) detail(s SessionFacts) detail {
-	d := detail{Title: fmt.Sprintf("Session %s: %s", wording.Number(int64(bounded(s.Number))), or(name(s.Ending), "ending not known")), Open: s.Ending != endingCompleted}
+func (w writer) detail(s SessionFacts) sheet.Detail {
+	d := sheet.Detail{Title: fmt.Sprintf("Session %s: %s", wording.Number(int64(bounded(s.Number))), or(name(s.Ending), "ending not known")), Open: s.Ending != endingCompleted}
 	add := func(what, value string) {
 		if value != "" {
-			d.Lines = append(d.Lines, tile{what, value})
+			d.Lines = append(d.Lines, sheet.Tile{Name: what, Value: value})
 		}
 	}
 	add("Why", short(s.Cause))

@@ -6,46 +6,16 @@ import (
 
 	"autopilot/metrics/forecast"
 	"autopilot/metrics/ledger"
+	"autopilot/metrics/report/sheet"
 	"autopilot/metrics/report/wording"
 )
 
-// choose picks at most a number of places out of n, in order: those that matter, the
-// latest of them first, and then the latest of the others.
-func choose(n, most int, matters func(int) bool) []int {
-	keep := make([]bool, n)
-	left := most
-	for _, important := range []bool{true, false} {
-		for i := n - 1; i >= 0 && left > 0; i-- {
-			if !keep[i] && matters(i) == important {
-				keep[i], left = true, left-1
-			}
-		}
-	}
-	var out []int
-	for i, k := range keep {
-		if k {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// fill makes the rows of a table out of those of n that fit into it.
-func (p *part) fill(n, most int, matters func(int) bool, one func(int) row) {
-	for _, i := range choose(n, most, matters) {
-		p.Rows = append(p.Rows, one(i))
-	}
-	if left := n - len(p.Rows); left > 0 {
-		p.Left = wording.Number(int64(left)) + " more are not shown."
-	}
-}
-
-func (w writer) items() part {
-	p := part{ID: "items", Title: "Pieces of work", Head: texts("Piece", "Title", "Standing", "#Sessions", "Why")}
-	p.fill(len(w.Items), maxRows, func(i int) bool { return w.Items[i].Status != ItemDone && w.Items[i].Status != ItemWaiting }, func(i int) row {
+func (w writer) items() sheet.Part {
+	p := sheet.Part{ID: "items", Title: "Pieces of work", Head: sheet.Columns("Piece", "Title", "Standing", "#Sessions", "Why")}
+	p.Fill(len(w.Items), maxRows, func(i int) bool { return w.Items[i].Status != ItemDone && w.Items[i].Status != ItemWaiting }, func(i int) sheet.Row {
 		it := w.Items[i]
 		states := map[string]string{ItemDone: "good", ItemFailed: "bad", ItemNeedsHuman: "person"}
-		return row{[]string{name(it.ID), short(it.Title), standing(it.Status), wording.Number(int64(bounded(it.Sessions))), short(it.Why)}, states[it.Status]}
+		return sheet.Row{Cells: []string{name(it.ID), short(it.Title), standing(it.Status), wording.Number(int64(bounded(it.Sessions))), short(it.Why)}, State: states[it.Status]}
 	})
 	return p
 }
@@ -67,22 +37,22 @@ func standing(s string) string {
 	return name(s)
 }
 
-func (w writer) goals() part {
-	p := part{ID: "goals", Title: "Goals", Head: texts("Goal", "Standing", "#Progress", "#Sessions", "#Claimed too early")}
+func (w writer) goals() sheet.Part {
+	p := sheet.Part{ID: "goals", Title: "Goals", Head: sheet.Columns("Goal", "Standing", "#Progress", "#Sessions", "#Claimed too early")}
 	goals := w.Run.Goals
-	p.fill(len(goals), maxFew, func(i int) bool { return goals[i].Status != ledger.GoalAchieved }, func(i int) row {
+	p.Fill(len(goals), maxFew, func(i int) bool { return goals[i].Status != ledger.GoalAchieved }, func(i int) sheet.Row {
 		g := goals[i]
 		states := map[string]string{ledger.GoalAchieved: "good", ledger.GoalPaused: "person", ledger.GoalGivenUp: "bad"}
-		return row{[]string{
+		return sheet.Row{Cells: []string{
 			short(g.Text), name(g.Status), wording.Percent(g.Percent), wording.Number(int64(bounded(g.Iterations))), wording.Number(int64(bounded(g.FalseStops))),
-		}, states[g.Status]}
+		}, State: states[g.Status]}
 	})
 	return p
 }
 
-func (w writer) gates() part {
-	p := part{ID: "gates", Title: "What needed a person", Head: texts("What", "Rule", "Standing", "Who and when", "Because")}
-	p.fill(len(w.Gates), maxFew, func(i int) bool { return w.Gates[i].Waits() }, func(i int) row {
+func (w writer) gates() sheet.Part {
+	p := sheet.Part{ID: "gates", Title: "What needed a person", Head: sheet.Columns("What", "Rule", "Standing", "Who and when", "Because")}
+	p.Fill(len(w.Gates), maxFew, func(i int) bool { return w.Gates[i].Waits() }, func(i int) sheet.Row {
 		g := w.Gates[i]
 		who := name(g.By)
 		switch {
@@ -95,23 +65,23 @@ func (w writer) gates() part {
 		if g.Waits() {
 			state = "person"
 		}
-		return row{[]string{or(short(g.Subject), name(g.ID)), name(g.Rule), standing(g.Status), who, short(g.Because)}, state}
+		return sheet.Row{Cells: []string{or(short(g.Subject), name(g.ID)), name(g.Rule), standing(g.Status), who, short(g.Because)}, State: state}
 	})
 	return p
 }
 
 // checks are what was looked at at the end as proof.
-func (w writer) checks() part {
-	p := part{ID: "checks", Title: "Checks", Head: texts("Check", "Result", "Proof")}
+func (w writer) checks() sheet.Part {
+	p := sheet.Part{ID: "checks", Title: "Checks", Head: sheet.Columns("Check", "Result", "Proof")}
 	if w.Run.Termination == nil {
 		return p
 	}
 	list := w.Run.Termination.Deliverables
-	p.fill(len(list), maxFew, func(i int) bool { return !list[i].OK }, func(i int) row {
+	p.Fill(len(list), maxFew, func(i int) bool { return !list[i].OK }, func(i int) sheet.Row {
 		if list[i].OK {
-			return row{[]string{short(list[i].Name), "holds", short(list[i].Proof)}, "good"}
+			return sheet.Row{Cells: []string{short(list[i].Name), "holds", short(list[i].Proof)}, State: "good"}
 		}
-		return row{[]string{short(list[i].Name), "fails", short(list[i].Proof)}, "bad"}
+		return sheet.Row{Cells: []string{short(list[i].Name), "fails", short(list[i].Proof)}, State: "bad"}
 	})
 	return p
 }
@@ -133,9 +103,9 @@ func testWords(t TestRun) string {
 	return out
 }
 
-func (w writer) tests() part {
-	p := part{ID: "tests", Title: "Runs of the tests", Head: texts("When", "Result", "#Passed", "#Failed", "#Skipped", "#Coverage", "Summary")}
-	p.fill(len(w.Tests), maxFew, func(i int) bool { return w.Tests[i].Red() }, func(i int) row {
+func (w writer) tests() sheet.Part {
+	p := sheet.Part{ID: "tests", Title: "Runs of the tests", Head: sheet.Columns("When", "Result", "#Passed", "#Failed", "#Skipped", "#Coverage", "Summary")}
+	p.Fill(len(w.Tests), maxFew, func(i int) bool { return w.Tests[i].Red() }, func(i int) sheet.Row {
 		t := w.Tests[i]
 		coverage, result, state := wording.None, "green", "good"
 		if t.Coverage != nil {
@@ -144,16 +114,16 @@ func (w writer) tests() part {
 		if t.Red() {
 			result, state = "red", "bad"
 		}
-		return row{[]string{
+		return sheet.Row{Cells: []string{
 			w.at(t.At), result, wording.Number(int64(bounded(t.Passed))), wording.Number(int64(bounded(t.Failed))), wording.Number(int64(bounded(t.Skipped))),
 			coverage, short(t.Summary),
-		}, state}
+		}, State: state}
 	})
 	return p
 }
 
-func (w writer) estimate() part {
-	p := part{ID: "estimate", Title: "Estimate and truth", Head: texts("What", "Expected", "Range", "Measured", "Off by")}
+func (w writer) estimate() sheet.Part {
+	p := sheet.Part{ID: "estimate", Title: "Estimate and truth", Head: sheet.Columns("What", "Expected", "Range", "Measured", "Off by")}
 	e := w.Estimate
 	if e == nil {
 		e = w.Run.Forecast
@@ -195,49 +165,49 @@ func (w writer) estimate() part {
 		if q.j.Verdict == forecast.Above || q.j.Verdict == forecast.Below {
 			off += fmt.Sprintf(", %s the range", q.j.Verdict)
 		}
-		p.Rows = append(p.Rows, row{Cells: []string{q.name, expected, bounds, took, off}})
+		p.Rows = append(p.Rows, sheet.Row{Cells: []string{q.name, expected, bounds, took, off}})
 	}
 	return p
 }
 
-func (w writer) publishing() part {
+func (w writer) publishing() sheet.Part {
 	pub := w.Publishing
-	p := part{ID: "told", Title: "Told to others", Head: texts("Where", "What", "Standing", "When", "Address or reason")}
+	p := sheet.Part{ID: "told", Title: "Told to others", Head: sheet.Columns("Where", "What", "Standing", "When", "Address or reason")}
 	p.Note = fmt.Sprintf("%s sent, %s to be sent, %s refused.", wording.Number(int64(bounded(pub.Sent))), wording.Number(int64(bounded(pub.Pending))), wording.Number(int64(bounded(pub.Refused))))
 	list := pub.Entries
-	p.fill(len(list), maxFew, func(i int) bool { return list[i].State != "sent" }, func(i int) row {
+	p.Fill(len(list), maxFew, func(i int) bool { return list[i].State != "sent" }, func(i int) sheet.Row {
 		e := list[i]
 		state := ""
 		if e.State == "refused" {
 			state = "bad"
 		}
-		return row{[]string{name(e.Target), name(e.Subject), name(e.State), w.at(e.At), or(short(e.Why), short(e.URL))}, state}
+		return sheet.Row{Cells: []string{name(e.Target), name(e.Subject), name(e.State), w.at(e.At), or(short(e.Why), short(e.URL))}, State: state}
 	})
 	if len(p.Rows) == 0 && (pub.Sent > 0 || pub.Pending > 0 || pub.Refused > 0) {
-		p.Rows = []row{{Cells: []string{"all targets", wording.None, p.Note, wording.None, ""}}}
+		p.Rows = []sheet.Row{{Cells: []string{"all targets", wording.None, p.Note, wording.None, ""}}}
 		p.Note = ""
 	}
 	return p
 }
 
-func (w writer) breakers() part {
-	p := part{ID: "services", Title: "Services", Head: texts("Service", "Standing", "#Failures in a row", "Asked again", "Why")}
-	p.fill(len(w.Breakers), maxFew, func(i int) bool { return w.Breakers[i].State == "open" }, func(i int) row {
+func (w writer) breakers() sheet.Part {
+	p := sheet.Part{ID: "services", Title: "Services", Head: sheet.Columns("Service", "Standing", "#Failures in a row", "Asked again", "Why")}
+	p.Fill(len(w.Breakers), maxFew, func(i int) bool { return w.Breakers[i].State == "open" }, func(i int) sheet.Row {
 		b := w.Breakers[i]
 		words := map[string]string{"closed": "in order", "open": "not asked at present", "half-open": "being tried"}
 		state := ""
 		if b.State == "open" {
 			state = "bad"
 		}
-		return row{[]string{name(b.Name), or(words[b.State], name(b.State)), wording.Number(int64(bounded(b.Failures))), w.at(b.RetryAt), short(b.Why)}, state}
+		return sheet.Row{Cells: []string{name(b.Name), or(words[b.State], name(b.State)), wording.Number(int64(bounded(b.Failures))), w.at(b.RetryAt), short(b.Why)}, State: state}
 	})
 	return p
 }
 
-func (w writer) reflections() part {
+func (w writer) reflections() sheet.Part {
 	list := w.Reflections
-	p := part{ID: "reflections", Title: "Looks back", Head: texts("When", "#After session", "Occasion", "Progress", "Decision", "Words")}
-	p.fill(len(list), maxDetails, func(int) bool { return false }, func(i int) row {
+	p := sheet.Part{ID: "reflections", Title: "Looks back", Head: sheet.Columns("When", "#After session", "Occasion", "Progress", "Decision", "Words")}
+	p.Fill(len(list), maxDetails, func(int) bool { return false }, func(i int) sheet.Row {
 		r := list[i]
 		percent := wording.None
 		if r.Percent != nil {
@@ -250,7 +220,7 @@ func (w writer) reflections() part {
 		if p := name(r.Progress); p != "" {
 			percent += " " + p
 		}
-		return row{[]string{w.at(r.At), wording.Number(int64(bounded(r.Session))), name(r.Trigger), percent, name(r.Decision), words}, state}
+		return sheet.Row{Cells: []string{w.at(r.At), wording.Number(int64(bounded(r.Session))), name(r.Trigger), percent, name(r.Decision), words}, State: state}
 	})
 	return p
 }

@@ -13,9 +13,11 @@ import (
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/night"
 	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/episode"
 	"autopilot/metrics/journal"
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/report"
+	"autopilot/metrics/samples"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions"
 	"autopilot/sessions/prompt"
@@ -87,7 +89,8 @@ func (r Run) Facts(now time.Time) report.Facts {
 	for _, b := range r.Night.Breakers.States(now) {
 		f.Breakers = append(f.Breakers, report.Breaker{Name: b.Name, State: string(b.Position), Failures: b.Failures, Why: b.Error, RetryAt: until(b)})
 	}
-	f.Progress, f.ToDo = r.progress(f), r.merges()
+	f.Progress, f.ToDo = r.progress(f.Reflections), r.merges()
+	f.Samples, f.Reward = r.samples(), r.reward()
 	return f
 }
 
@@ -106,27 +109,33 @@ func (r Run) sessions() []report.SessionFacts {
 		if json.Unmarshal(line, &s) != nil {
 			return nil
 		}
-		item, ours := r.storyOf(s.AutopilotRunID)
-		if !ours {
-			return nil
+		if item, ours := r.storyOf(s.AutopilotRunID); ours {
+			out = append(out, r.session(s, len(out)+1, item))
 		}
-		x := report.SessionFacts{
-			Number: len(out) + 1, ID: s.SessionID, Type: s.SessionType, Model: s.Model, Started: time.Time(s.StartedAt), Ended: time.Time(s.CompletedAt),
-			Ending: s.Ending, Cause: s.EndingCause, CostUSD: s.CostUSD, Caps: s.Caps, FileCount: s.TotalFilesChanged, Commits: s.Commits, Summary: s.Summary, Item: item,
-		}
-		if s.TokenInput != nil && s.TokenOutput != nil {
-			x.Tokens = ledger.Tokens{Input: *s.TokenInput, Output: *s.TokenOutput}
-		}
-		for _, e := range r.Record.Endings { // a record that a plugin wrote has no ending
-			if e.SessionID == s.SessionID {
-				x.Ending, x.Cause = e.Ending, e.Cause
-			}
-		}
-		r.closer(&x)
-		out = append(out, x)
 		return nil
 	})
 	return out
+}
+
+// session is one session of the run, for an item of the queue or a story.
+func (r Run) session(s ledger.Session, number int, item string) report.SessionFacts {
+	x := report.SessionFacts{
+		Number: number, ID: s.SessionID, Type: s.SessionType, Model: s.Model, Started: time.Time(s.StartedAt), Ended: time.Time(s.CompletedAt),
+		Ending: s.Ending, Cause: s.EndingCause, CostUSD: s.CostUSD, Caps: s.Caps, FileCount: s.TotalFilesChanged, Commits: s.Commits, Summary: s.Summary, Item: item,
+	}
+	if s.TokenInput != nil && s.TokenOutput != nil {
+		x.Tokens = ledger.Tokens{Input: *s.TokenInput, Output: *s.TokenOutput}
+	}
+	for _, e := range r.Record.Endings { // a record that a plugin wrote has no ending
+		if e.SessionID == s.SessionID {
+			x.Ending, x.Cause = e.Ending, e.Cause
+			if in := e.Tokens - x.Tokens.Output; e.Tokens > 0 && in >= 0 { // the record counts cache reads as input
+				x.Tokens.Input = in
+			}
+		}
+	}
+	r.closer(&x)
+	return x
 }
 
 // closer adds what is in the folder of a session.
@@ -259,7 +268,7 @@ func (r Run) reflections() []report.Reflection {
 }
 
 // progress is how far the work was over time: as it was counted, or as it was assessed.
-func (r Run) progress(f report.Facts) []report.Point {
+func (r Run) progress(reflections []report.Reflection) []report.Point {
 	var out []report.Point
 	if t := r.State.Tasks; t != nil {
 		for _, s := range t.Steps {
@@ -267,10 +276,44 @@ func (r Run) progress(f report.Facts) []report.Point {
 		}
 		return out
 	}
-	for _, x := range f.Reflections {
+	for _, x := range reflections {
 		if x.Percent != nil {
 			out = append(out, report.Point{At: x.At, Session: x.Session, Percent: *x.Percent})
 		}
 	}
+	return out
+}
+
+// samples are how the machine was during the run.
+func (r Run) samples() []samples.Sample {
+	if r.Folder == "" {
+		return nil
+	}
+	list, err := samples.Load(r.Folder)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// reward is that of the run's episode, or nil.
+func (r Run) reward() *float64 {
+	project, found, err := r.Place.FindProject()
+	if err != nil || !found {
+		return nil
+	}
+	return rewards(project)[r.Record.AutopilotRunID]
+}
+
+// rewards are those of the episodes of a project by run. Of several the last one counts.
+func rewards(p statedir.Project) map[string]*float64 {
+	out := map[string]*float64{}
+	// What cannot be read has no reward.
+	_ = episode.Open(job.EpisodesDir(p), episode.Options{}).Each(func(e episode.Episode) error {
+		if e.RunID != "" {
+			out[e.RunID] = &e.Reward
+		}
+		return nil
+	})
 	return out
 }

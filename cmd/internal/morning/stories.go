@@ -37,16 +37,25 @@ func (r Run) whole() ledger.Run {
 	return rec
 }
 
-// merges are what a person does about the branches that stories have left.
-func (r Run) merges() []string {
+// kept are the stories that are done and whose branch is there to be merged.
+func (r Run) kept() []ledger.Story {
 	if !r.Record.Coordinates() || r.State.Alive() {
 		return nil
 	}
-	var out []string
+	var out []ledger.Story
 	for _, s := range r.Record.Stories {
 		if s.Kept != "" && s.Status == string(story.Done) {
-			out = append(out, fmt.Sprintf("look at and merge branch %s (work tree %s)", s.Branch, s.Worktree))
+			out = append(out, s)
 		}
+	}
+	return out
+}
+
+// merges are what a person does about the branches that stories have left.
+func (r Run) merges() []string {
+	var out []string
+	for _, s := range r.kept() {
+		out = append(out, fmt.Sprintf("look at and merge branch %s (work tree %s)", s.Branch, s.Worktree))
 	}
 	return out
 }

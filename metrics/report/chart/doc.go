@@ -1,4 +1,4 @@
-// Package chart draws a few numbers as SVG: bars, a line, and a band of levels over
+// Package chart draws a few numbers as SVG: bars, lines, and a band of levels over
 // time. It is small on purpose: libraries that plot parse fonts when a program starts,
 // and this program starts often.
 //
@@ -10,7 +10,8 @@
 // (negative, not finite) count as zero. Without values there is no drawing, which is
 // the empty text. The same input gives the same bytes.
 //
-// Colours are classes (s0 to s3 for series, l0 to l3 for levels, red for a mark), so
-// that the page decides on them. Nothing is said by colour alone: levels differ in
-// height, marks are crosses, and each column says its numbers in words.
+// Colours are classes (s0 to s3 for series, l0 to l3 for levels, red for a mark, line k1
+// for a second curve, band for levels below curves), so that the page decides on them.
+// Nothing is said by colour alone: levels differ in height, marks are crosses, a second
+// curve is dashed, and each column says its numbers in words.
 package chart

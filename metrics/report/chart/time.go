@@ -132,7 +132,7 @@ func (c Line) span() float64 {
 // Span is a level that holds from one moment on until the next span.
 type Span struct {
 	From  time.Time
-	Level int // index of the names
+	Level int // index of the names; less than 0 when it is not known
 }
 
 // Band is a drawing of levels over time.
@@ -176,12 +176,15 @@ type slot struct {
 func (c Band) slots(total float64) []slot {
 	var all []slot
 	for i, s := range c.Spans {
+		if s.Level < 0 {
+			continue
+		}
 		from := min(max(s.From.Sub(c.Start).Seconds(), 0), total)
 		to := total
 		if i+1 < len(c.Spans) {
 			to = min(max(c.Spans[i+1].From.Sub(c.Start).Seconds(), from), total)
 		}
-		all = appendSlot(all, slot{from, to, min(max(s.Level, 0), len(c.Names)-1)})
+		all = appendSlot(all, slot{from, to, min(s.Level, len(c.Names)-1)})
 	}
 	if len(all) <= maxColumns {
 		return all

@@ -14,6 +14,18 @@ const most = 1e15
 
 func known(v float64) bool { return v >= 0 && v < most }
 
+// Amount is a number that can be: from 0 to 1e12, and 0 for one that cannot.
+func Amount(v float64) float64 {
+	const most = 1e12
+	if !(v > 0) || math.IsInf(v, 0) {
+		return 0
+	}
+	return min(v, most)
+}
+
+// Bounded is a count that can be: from 0 to a thousand million.
+func Bounded(n int) int { return min(max(n, 0), 1e9) }
+
 // Number writes a count with thousands separators: 1,234,567.
 func Number(n int64) string {
 	if n < 0 {

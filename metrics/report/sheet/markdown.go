@@ -1,4 +1,4 @@
-package report
+package sheet
 
 import (
 	"bytes"
@@ -8,32 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-func markdown(m model) []byte {
+// Markdown returns the sheet as Markdown (CommonMark with tables), without raw HTML and
+// without drawings.
+func (m Sheet) Markdown() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", escaped(m.Title))
-	list := func(title string, lines []string) {
-		fmt.Fprintf(&b, "\n## %s\n\n", title)
-		for _, s := range lines {
-			fmt.Fprintf(&b, "- %s\n", starting(s))
+	for _, s := range m.Lead {
+		fmt.Fprintf(&b, "\n## %s\n\n", escaped(s.Title))
+		for _, l := range s.lines() {
+			fmt.Fprintf(&b, "- %s", starting(l.Text))
+			if l.Command != "" {
+				fmt.Fprintf(&b, ": %s", code(l.Command))
+			}
+			b.WriteString("\n")
 		}
 	}
-	list("Wanted", m.Wanted)
-	list("How it ended", m.Ended)
-	list("Done", m.Done)
-	todo := []string{"Nothing."}
-	if len(m.ToDo) > 0 {
-		todo = nil
+	if len(m.Tiles) > 0 {
+		b.WriteString("\n## In numbers\n\n")
+		table(&b, Columns("What", "#How much"), pairs(m.Tiles))
 	}
-	list("For a person to do now", todo)
-	for _, t := range m.ToDo {
-		fmt.Fprintf(&b, "- %s", starting(t.Text))
-		if t.Command != "" {
-			fmt.Fprintf(&b, ": %s", code(t.Command))
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\n## In numbers\n\n")
-	table(&b, texts("What", "#How much"), pairs(m.Tiles))
 	for _, p := range m.Parts {
 		fmt.Fprintf(&b, "\n## %s\n\n", escaped(p.Title))
 		if p.Note != "" {
@@ -54,21 +47,29 @@ func markdown(m model) []byte {
 		fmt.Fprintf(&b, "\n%s\n", escaped(m.Left))
 	}
 	if len(m.Foot) > 0 {
-		b.WriteString("\n## About the run\n\n")
-		table(&b, texts("What", "Value"), pairs(m.Foot))
+		fmt.Fprintf(&b, "\n## %s\n\n", escaped(m.FootTitle))
+		table(&b, Columns("What", "Value"), pairs(m.Foot))
 	}
 	return b.Bytes()
 }
 
-func pairs(list []tile) []row {
-	var out []row
+// lines are the lines of the section; one without says so.
+func (s Section) lines() []Line {
+	if len(s.Lines) == 0 {
+		return []Line{{Text: "Nothing."}}
+	}
+	return s.Lines
+}
+
+func pairs(list []Tile) []Row {
+	var out []Row
 	for _, t := range list {
-		out = append(out, row{Cells: []string{t.Name, t.Value}})
+		out = append(out, Row{Cells: []string{t.Name, t.Value}})
 	}
 	return out
 }
 
-func table(b *bytes.Buffer, head []column, rows []row) {
+func table(b *bytes.Buffer, head []Column, rows []Row) {
 	rule := "|"
 	b.WriteString("|")
 	for _, c := range head {

@@ -1,4 +1,4 @@
-package report
+package sheet
 
 import (
 	"bytes"
@@ -16,7 +16,9 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("page").Parse(pageText)
 })
 
-func page(m model) ([]byte, error) {
+// HTML returns the sheet as one page. The error is a mistake in this package, never one of
+// the sheet.
+func (m Sheet) HTML() ([]byte, error) {
 	t, err := parsed()
 	if err != nil {
 		return nil, fmt.Errorf("internal error: read the template of the report: %w", err)

@@ -107,6 +107,7 @@ func (l *loop) sleepUntil(ctx context.Context, until time.Time, what string) (st
 		if left <= 0 {
 			return false
 		}
+		l.live(sessions.Progress{}) // whoever watches the loop sees that it waits
 		t := time.NewTimer(min(left, recheck))
 		select {
 		case <-t.C:

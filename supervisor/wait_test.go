@@ -24,6 +24,47 @@ func limitedFor(lasts, reset time.Duration) play {
 	return p.with(func(r *sessions.Result) { r.ResetAt = time.Now().Add(lasts + reset) })
 }
 
+// TestSignsOfLifeWhileItWaits: whoever watches the loop never goes without one for long.
+func TestSignsOfLifeWhileItWaits(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, limitedFor(10*time.Minute, 2*time.Hour), completed(time.Minute))
+		w.opts.Limits.MaxSessions = 1
+		last, most := time.Time{}, time.Duration(0)
+		w.opts.Live = func(s Status) {
+			if s.WaitUntil.IsZero() {
+				last = time.Time{}
+				return
+			}
+			if !last.IsZero() {
+				most = max(most, time.Since(last))
+			}
+			last = time.Now()
+		}
+		w.play(t.Context())
+		if most == 0 || most > time.Minute {
+			t.Errorf("the longest silence in two hours of waiting was %v", most)
+		}
+	})
+}
+
+// TestNothingBeginsAtTheEndOfItsTime has a run whose time is over while a session ran.
+func TestNothingBeginsAtTheEndOfItsTime(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, completed(10*time.Minute), completed(10*time.Minute), completed(10*time.Minute))
+		w.opts.Until = time.Now().Add(20*time.Minute + 15*time.Second)
+		w.play(t.Context())
+		rec := w.record()
+		if len(w.calls) != 2 || rec.ExitCause != string(killswitch.MaxHoursExceeded) || rec.ExitCode != ExitWanted {
+			t.Errorf("%d sessions, ended for %s with %d; the third had 15 seconds left", len(w.calls), rec.ExitCause, rec.ExitCode)
+		}
+		if tm := rec.Termination; tm == nil || !tm.Resumable || !slices.ContainsFunc(tm.NextSteps, func(s string) bool { return s == "'autopilot resume' goes on" }) {
+			t.Errorf("termination %+v", tm)
+		}
+	})
+}
+
 func TestWaitForReset(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {

@@ -34,41 +34,58 @@ func layers() []string {
 // maxFanOut, each with its own limit, because wiring is what they are for.
 func fanOutExceptions() map[string]int {
 	return map[string]int{
-		"supervisor":                22,
-		"sessions":                  11, // where the parts of one session meet
-		"cmd/internal/cli":          1 << 10,
-		"cmd/internal/cli/desk":     16,
-		"supervisor/tdd/workflow":   10, // the parts of a test-driven run
-		"cmd/internal/job":          39, // these wire the parts together for it
-		"cmd/internal/beside":       11,
-		"cmd/internal/follow":       18,
-		"cmd/internal/judge":        12, // signals come from everywhere
-		"cmd/internal/stories":      27,
-		"cmd/internal/company":      9,
-		"cmd/internal/start":        27,
-		"cmd/internal/doctor":       11,
-		"cmd/internal/night":        22, // what a run has beside its sessions
-		"cmd/internal/courier":      10,
-		"cmd/internal/morning":      17, // reads all that was written down of a run
-		"cmd/internal/cli/nightcmd": 18,
+		"supervisor":                   22,
+		"sessions":                     11, // where the parts of one session meet
+		"cmd/internal/cli":             1 << 10,
+		"cmd/internal/cli/desk":        16,
+		"supervisor/tdd/workflow":      10, // the parts of a test-driven run
+		"cmd/internal/job":             39, // these wire the parts together for it
+		"cmd/internal/beside":          11,
+		"cmd/internal/follow":          18,
+		"cmd/internal/judge":           12, // signals come from everywhere
+		"cmd/internal/stories":         27,
+		"cmd/internal/company":         9,
+		"cmd/internal/start":           28,
+		"cmd/internal/doctor":          11,
+		"cmd/internal/night":           22, // what a run has beside its sessions
+		"cmd/internal/courier":         10,
+		"cmd/internal/morning":         22, // reads all that was written down of a run
+		"cmd/internal/cli/nightcmd":    20,
+		"cmd/internal/board":           19, // so does this, of all runs
+		"cmd/internal/meter":           14,
+		"cmd/internal/notifier":        11,
+		"cmd/internal/vigil":           10,
+		"cmd/internal/nightly":         18, // wires schedules, the run and notices together
+		"cmd/internal/config":          10, // each option knows the package that it is for
+		"cmd/internal/cli/keepcmd":     18, // an archive has a bit of everything
+		"cmd/internal/cli/schedulecmd": 13,
 	}
 }
 
 // confined names third-party modules that only some packages may import.
 func confined() map[string][]string {
 	return map[string][]string{
-		"github.com/shirou/gopsutil":        {"probe"},
-		"github.com/sashabaranov/go-openai": {"reflector/llm"},
-		"github.com/creack/pty":             {"sessions/ptyrun"},
-		"github.com/lmittmann/tint":         {"cmd/internal/screen"},
-		"github.com/spf13/cobra":            {"cmd/internal/cli", "cmd/internal/cli/desk", "cmd/internal/cli/nightcmd", "cmd/internal/cli/tddcmd", "cmd/internal/cli/arg", "cmd/internal/man"},
-		"github.com/modelcontextprotocol":   {"sessions/mcpserver"},
-		"github.com/tailscale/hujson":       {"cmd/internal/install"},
-		"mvdan.cc/sh":                       {"sessions/approval/rule"},
-		"github.com/sony/gobreaker":         {"supervisor/breaker"},
-		"github.com/google/go-github":       {"supervisor/publish/github"},
-		"github.com/andygrunwald/go-jira":   {"supervisor/publish/jira"},
-		"github.com/microsoft/azure-devops": {"supervisor/publish/azure"},
+		"github.com/shirou/gopsutil":         {"probe"},
+		"github.com/sashabaranov/go-openai":  {"reflector/llm"},
+		"github.com/creack/pty":              {"sessions/ptyrun"},
+		"github.com/lmittmann/tint":          {"cmd/internal/screen"},
+		"github.com/spf13/cobra":             {"cmd/internal/cli", "cmd/internal/man"},
+		"github.com/modelcontextprotocol":    {"sessions/mcpserver"},
+		"github.com/tailscale/hujson":        {"cmd/internal/install"},
+		"mvdan.cc/sh":                        {"sessions/approval/rule"},
+		"github.com/sony/gobreaker":          {"supervisor/breaker"},
+		"github.com/google/go-github":        {"supervisor/publish/github"},
+		"github.com/andygrunwald/go-jira":    {"supervisor/publish/jira"},
+		"github.com/microsoft/azure-devops":  {"supervisor/publish/azure"},
+		"charm.land":                         {"cmd/internal/watch"},
+		"github.com/nicholas-fedor/shoutrrr": {"supervisor/notice/channel/shout"},
+		"github.com/netresearch/go-cron":     {"supervisor/schedule"},
+		"howett.net/plist":                   {"supervisor/schedule/unit"},
+		"github.com/coreos/go-systemd":       {"supervisor/schedule/unit"},
+		"gopkg.in/natefinch/lumberjack.v2":   {"cmd/internal/nightly"},
+		"github.com/chromedp":                {"cmd/internal/serve"},
+		"github.com/prometheus":              {"metrics/telemetry", "cmd/internal/meter"},
+		"go.opentelemetry.io":                {"metrics/telemetry", "cmd/internal/meter"},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"autopilot/supervisor/notice"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -51,6 +53,8 @@ func defaults() Config {
 		Stories: Stories{
 			Max: 3, Authors: "collaborators", Isolation: "worktree", Base: "local", Draft: "off", Conflict: "refuse", Floor: 0.5, Decay: true, HalfLife: 90, DecayFloor: 0.1,
 		},
+		Notify: Notify{Events: notice.Kinds(), Interval: 5 * time.Minute, Hourly: 20}, Telemetry: Telemetry{Interval: time.Minute},
+		Keep: Keep{Days: 30, Runs: 20, CompressAfter: 7 * 24 * time.Hour},
 	}
 }
 
@@ -178,6 +182,16 @@ func TestOptions(t *testing.T) {
 		{"persistence", "true", "", "AUTOPILOT_PERSISTENCE"},
 		{"until", "", "", "AUTOPILOT_UNTIL"},
 		{"inhibit-sleep", "false", "", "AUTOPILOT_INHIBIT_SLEEP"},
+		{"notify", "", "", "AUTOPILOT_NOTIFY"},
+		{"notify-events", "needs-person, kill-switch, not-started, finished, budget, limit-reached, limit-over", "", "AUTOPILOT_NOTIFY_EVENTS"},
+		{"notify-interval", "5m", "0s..24h", "AUTOPILOT_NOTIFY_INTERVAL"},
+		{"notify-hourly", "20", "0..1000", "AUTOPILOT_NOTIFY_HOURLY"},
+		{"metrics-textfile", "", "", "AUTOPILOT_METRICS_TEXTFILE"},
+		{"otlp-endpoint", "", "", "AUTOPILOT_OTLP_ENDPOINT"},
+		{"otlp-interval", "60s", "1s..1h", "AUTOPILOT_OTLP_INTERVAL"},
+		{"keep-days", "30", "0..36500", "AUTOPILOT_KEEP_DAYS"},
+		{"keep-runs", "20", "0..1000000", "AUTOPILOT_KEEP_RUNS"},
+		{"compress-after", "7d", "0s or more, or never", "AUTOPILOT_COMPRESS_AFTER"},
 	}
 	var got [][4]string
 	for _, o := range Options() {

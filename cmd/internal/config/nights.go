@@ -41,10 +41,19 @@ func Until(v string, now time.Time) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%q is neither a time of day such as 06:00 nor a moment such as 2026-01-31T06:00:00+01:00", v)
 	}
-	y, m, d := now.Date()
-	at := time.Date(y, m, d, clock.Hour(), clock.Minute(), 0, 0, now.Location())
-	if !at.After(now) {
-		at = time.Date(y, m, d+1, clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	return next(clock.Hour()*60+clock.Minute(), now), nil
+}
+
+// next is the first moment behind now whose time of day is the given minute, or where the
+// clocks leave that out, the moment at which they do.
+func next(minute int, now time.Time) time.Time {
+	of := func(t time.Time) int { return t.Hour()*60 + t.Minute() }
+	at := now.Truncate(time.Minute)
+	for {
+		before := of(at)
+		at = at.Add(time.Minute)
+		if n := of(at); n == minute || before < minute && minute < n {
+			return at
+		}
 	}
-	return at, nil
 }

@@ -78,6 +78,9 @@ type Config struct {
 
 	Until        string // as it was given; see [Until]
 	InhibitSleep bool
+	Notify       Notify
+	Telemetry    Telemetry
+	Keep         Keep
 }
 
 // Option describes one setting: its key in files, its flag and variable, its
@@ -143,7 +146,7 @@ func Options() []Option { return all() }
 // all makes them once: each command has a flag for each of them.
 var all = sync.OnceValue(func() []Option {
 	return slices.Concat(limitOptions(), watchOptions(), sessionOptions(), goalOptions(), reflectOptions(), taskOptions(), queueOptions(), gateOptions(), testOptions(), syncOptions(), storyOptions(), tddOptions(), placeOptions(),
-		untilOptions())
+		untilOptions(), notifyOptions(), telemetryOptions(), keepOptions())
 })
 
 func limitOptions() []Option {

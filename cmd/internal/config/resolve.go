@@ -70,7 +70,7 @@ func Resolve(layers ...[]Value) (Resolved, error) {
 			problems = append(problems, fmt.Errorf("%s: %w (%s)", o.Key, err, v.Origin))
 			continue
 		}
-		s := Setting{Key: o.Key, Value: strings.Join(v.Raw, ", "), Origin: v.Origin, Note: m.note}
+		s := Setting{Key: o.Key, Value: o.shown(v.Raw), Origin: v.Origin, Note: m.note}
 		if m.note != "" {
 			s.Value = m.to
 			r.note(v, o.Key, m.note)

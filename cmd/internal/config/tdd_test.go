@@ -134,7 +134,7 @@ func TestGroupTDD(t *testing.T) {
 		switch o.Group {
 		case GroupTDD:
 			inside = append(inside, o.Key)
-		case "", GroupGates, GroupQueue, GroupTests, GroupSync, GroupStories:
+		case "", GroupGates, GroupQueue, GroupTests, GroupSync, GroupStories, GroupNotify, GroupTelemetry, GroupKeep:
 		default:
 			t.Errorf("%s is in the group %q", o.Key, o.Group)
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/outside"
@@ -165,4 +167,15 @@ func ClaudeVersion(ctx context.Context, path string, environ []string) (string, 
 		return "", outside.UsageHint("run it by hand to see why", "%v", err)
 	}
 	return ver, nil
+}
+
+// Personal resolves those options that no repository can set, by the prefix of their keys.
+// It needs no repository, and what is wrong with other settings does not touch it.
+func Personal(std outside.Stdio, prefix string) (config.Resolved, error) {
+	user, err := config.LoadFile(config.UserFile(std.Getenv), false)
+	if err != nil {
+		return config.Resolved{}, &outside.Error{Code: outside.ExitUsage, Err: err}
+	}
+	other := func(v config.Value) bool { return !strings.HasPrefix(v.Key, prefix) }
+	return resolve([][]config.Value{slices.DeleteFunc(user, other), slices.DeleteFunc(config.FromEnv(std.Environ), other)})
 }

@@ -2,69 +2,111 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"autopilot/cmd/internal/act"
 	"autopilot/cmd/internal/cli/arg"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
+	"autopilot/cmd/internal/serve"
 	"autopilot/cmd/internal/stories"
+	"autopilot/cmd/internal/watch"
+	"autopilot/metrics/statedir"
 )
 
-const (
-	watchLook  = 500 * time.Millisecond
-	clearToEnd = "\x1b[H\x1b[J" // cursor to the top, clear what follows
-)
+const watchLook = 500 * time.Millisecond
 
 func watchCommand(std outside.Stdio) *cobra.Command {
+	var plain bool
 	c := &cobra.Command{
-		Use: "watch", Short: "Show the run in this repository until it ends", Args: arg.None,
-		Long: "Show on a terminal what 'autopilot status' shows, again and again until the run ends; elsewhere print one line\nfor each change. Ctrl-C ends the watching, not the run.",
+		Use: "watch", Short: "Watch the runs on this machine, and decide what waits for you", Args: arg.None,
+		Long: "On a terminal, show all runs of this machine and each of them in full: its sessions, progress, what happens, and\nwhat waits for a person; keys stop a run, decide about held calls and answer questions ('?' lists them). The run in\nthis repository comes first. It stays when a run has ended; 'q' leaves it and prints how the run here stands.\n\nElsewhere, or with --plain, print one line for each change of the run in this repository until it ends. Leaving\nends the watching, never the run.",
 	}
+	c.Flags().BoolVar(&plain, "plain", false, "one line for each change, also on a terminal")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		if !plain && std.OutTTY && std.InTTY && std.Getenv("TERM") != "dumb" {
+			return watchScreen(ctx, std)
+		}
 		p, err := job.SetUp(c.Context(), std, nil)
 		if err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
-		defer stop()
-		return watchRun(ctx, std, p)
+		return watchLines(ctx, std, p)
 	}
 	return c
 }
 
-func watchRun(ctx context.Context, std outside.Stdio, p job.Place) error {
+// watchScreen shows all runs until the person leaves, and then how the one here stands.
+func watchScreen(ctx context.Context, std outside.Stdio) error {
+	root, err := statedir.Root(std.Getenv, runtime.GOOS)
+	if err != nil {
+		return &outside.Error{Code: outside.ExitUsage, Err: err, Way: outside.HintOf(err)}
+	}
+	o := watch.Options{
+		Board: &serve.Live{Root: root, Environ: std.Environ}, Actor: act.Actor{Self: std.Self, Environ: std.Environ, Root: root},
+		Home: std.Getenv("HOME"), Zone: time.Local, Color: std.Getenv("NO_COLOR") == "", ASCII: !utf8Locale(std), In: std.In, Out: std.Out, Environ: std.Environ,
+	}
+	if r, err := job.FindRepo(ctx); err == nil { // without one there is none to come first
+		o.Repo = r.Top
+		if real, err := filepath.EvalSymlinks(r.Top); err == nil {
+			o.Repo = real
+		}
+	}
+	if _, err := watch.Run(ctx, o); err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	if ctx.Err() != nil || o.Repo == "" {
+		return nil
+	}
+	p, err := job.SetUp(ctx, std, nil)
+	if err != nil {
+		return err
+	}
+	v, err := viewStatus(ctx, std, p)
+	if err != nil || v.Record == nil {
+		return err
+	}
+	return std.Say("%s", v.text(time.Now()))
+}
+
+// utf8Locale reports whether nothing speaks against a terminal that knows UTF-8.
+func utf8Locale(std outside.Stdio) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(std.Getenv(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return true
+}
+
+// watchLines prints a line for each change until the run has ended.
+func watchLines(ctx context.Context, std outside.Stdio, p job.Place) error {
 	last := ""
 	for {
 		v, err := viewStatus(ctx, std, p)
-		if err != nil {
-			return err
-		}
 		switch {
-		case std.OutTTY:
-			if _, err := io.WriteString(std.Out, clearToEnd); err != nil {
-				return err
-			}
-			if err := std.Say("%s", v.text(time.Now())); err != nil {
-				return err
-			}
+		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
 		case !v.Running:
 			return std.Say("%s", v.text(time.Now()))
-		default:
-			if line := v.line(); line != last {
-				if last = line; std.Say("%s\n", line) != nil {
-					return nil // the reader went away
-				}
-			}
 		}
-		if !v.Running {
-			return nil
+		if line := v.line(); line != last {
+			if last = line; std.Say("%s\n", line) != nil {
+				return nil // the reader went away
+			}
 		}
 		t := time.NewTimer(watchLook)
 		select {

@@ -1,0 +1,5 @@
+package act_test
+
+import "golang.org/x/sys/unix"
+
+func getsid(pid int) (int, error) { return unix.Getsid(pid) }

@@ -8,6 +8,7 @@ import (
 	"autopilot/cmd/internal/cli/desk"
 	"autopilot/cmd/internal/cli/fleetcmd"
 	"autopilot/cmd/internal/cli/judgecmd"
+	"autopilot/cmd/internal/cli/metercmd"
 	"autopilot/cmd/internal/cli/nightcmd"
 	"autopilot/cmd/internal/cli/tddcmd"
 	"autopilot/cmd/internal/outside"
@@ -26,8 +27,10 @@ Stop:   autopilot stop             after the current session
         autopilot stop --now       at once (so does Ctrl-C)
         autopilot cancel           at once; what is held is denied, what was begun waits again
 Go on:  autopilot resume, autopilot answer TEXT
-Look:   autopilot status, watch, report, tasks, runs, sessions, metrics, doctor
-Night:  autopilot queue            increments and goals, one after the other
+Look:   autopilot status, watch, serve, report, tasks, runs, sessions, metrics, doctor
+Night:  autopilot schedule         start runs by the clock
+        autopilot notify           who is told when a person is needed
+        autopilot queue            increments and goals, one after the other
         autopilot gates, approve   calls that are held until a person approves
 Many:   autopilot run --multi-story, fleet
 Tasks:  autopilot init, enable     keep a session at work until its tasks are done
@@ -71,15 +74,16 @@ func Root(std outside.Stdio) *cobra.Command {
 	}
 	root.AddCommand(
 		runCommand(std), planCommand(std), statusCommand(std), watchCommand(std), stopCommand(std), cancelCommand(std), resumeCommand(std), answerCommand(std),
-		setCommand(std), goalCommand(std), reflectCommand(std), metricsCommand(std), probeCommand(std),
+		setCommand(std), goalCommand(std), reflectCommand(std), metercmd.Command(std), probeCommand(std),
 		sessionsCommand(std), runsCommand(std), doctorCommand(std), configCommand(std), demoCommand(std),
-		versionCommand(std), hookCommand(std), standinCommand(std),
+		hookCommand(std), standinCommand(std),
 	)
 	root.AddCommand(desk.Commands(std)...)
 	root.AddCommand(tddcmd.Command(std))
 	root.AddCommand(nightcmd.Commands(std)...)
 	root.AddCommand(fleetcmd.Command(std, stories.CleanAll(std)))
 	root.AddCommand(judgecmd.Commands(std, liveSignals(std))...)
+	root.AddCommand(operations(std)...)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

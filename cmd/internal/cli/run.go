@@ -7,6 +7,9 @@ import (
 	"autopilot/cmd/internal/start"
 )
 
+// onlyChecked is the key in the context of a run that is only to say what it would refuse.
+type onlyChecked struct{}
+
 func runCommand(std outside.Stdio) *cobra.Command {
 	var f start.Flags
 	var goals []string
@@ -47,6 +50,9 @@ it at once. 'autopilot stop' lets the current session finish.`,
 		j, err := newJob(c, std, collect(), args, goals)
 		if err != nil {
 			return err
+		}
+		if c.Context().Value(onlyChecked{}) != nil {
+			return j.Refine() // as without a terminal
 		}
 		if dryRun {
 			return printPlan(c.Context(), std, j, f.JSON)

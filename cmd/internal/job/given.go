@@ -30,8 +30,8 @@ type Setup struct {
 func (j Job) SaveSetup(folder string) error {
 	s := Setup{Version: setupVersion, Goals: redacted(j.Texts()), Extra: redacted(j.Extra)}
 	for _, v := range j.Layers[len(j.Layers)-1] {
-		if v.Key == "until" {
-			continue // it was for this night
+		if v.Key == "until" || config.Secret(v.Key) {
+			continue // the one was for this night, the other may hold a secret
 		}
 		v.Raw = redacted(v.Raw)
 		s.Flags = append(s.Flags, v)

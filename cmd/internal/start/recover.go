@@ -39,17 +39,26 @@ func RecoverDead(ctx context.Context, std outside.Stdio, p job.Place, project st
 	defer func() { _ = ledgers.Close() }()
 	recovered, err := supervisor.Recover(project, ledgers, stories.Mend(p, std))
 	if at, bad := p.Night(false); bad == nil {
-		tellLate(at, project, recovered)
+		tellLate(at, ended(project, recovered))
 	}
 	return recovered, err
 }
 
-// tellLate keeps for others how runs ended that could not say so themselves. What cannot
-// be kept is only not told.
-func tellLate(at night.Night, project statedir.Project, recovered []supervisor.Recovered) {
+// ended are the states of runs that were recovered, as far as they can be read.
+func ended(project statedir.Project, recovered []supervisor.Recovered) []supervisor.State {
+	var out []supervisor.State
 	for _, r := range recovered {
 		if st, err := supervisor.LoadState(project.RunDir(r.RunID)); err == nil {
-			_ = courier.Late(at, st)
+			out = append(out, st)
 		}
+	}
+	return out
+}
+
+// tellLate keeps for others how runs ended that could not say so themselves. What cannot
+// be kept is only not told.
+func tellLate(at night.Night, ended []supervisor.State) {
+	for _, st := range ended {
+		_ = courier.Late(at, st)
 	}
 }

@@ -24,7 +24,9 @@ import (
 	"autopilot/cmd/internal/follow"
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/judge"
+	"autopilot/cmd/internal/meter"
 	"autopilot/cmd/internal/night"
+	"autopilot/cmd/internal/notifier"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
 	"autopilot/cmd/internal/service"
@@ -104,6 +106,9 @@ func startGuarded(ctx context.Context, std outside.Stdio, j job.Job, f Flags, pr
 		fmt.Fprintln(std.Err, "autopilot: persistence is off for this repository; nothing is run")
 		return nil
 	}
+	if err := meter.Check(j.Cfg.Telemetry); err != nil {
+		return err
+	}
 	if previous == nil {
 		if err := askBefore(ctx, &std, &j, f); err != nil {
 			return err
@@ -143,14 +148,19 @@ func afterKill(ctx context.Context, std outside.Stdio, j job.Job, end guard.End)
 	if err != nil || !found {
 		return
 	}
-	if _, err := RecoverDead(ctx, std, j.Place, project); err != nil {
+	recovered, err := RecoverDead(ctx, std, j.Place, project)
+	if err != nil {
 		fmt.Fprintf(std.Err, "autopilot: its records are not written yet: %v\n", err)
+	}
+	if j.Story == nil { // else its coordinator tells
+		vigil.Late(ctx, std, j.Place, project.Dir, ended(project, recovered))
 	}
 }
 
 // start checks what can keep a run from starting, takes the lock, finishes what
 // earlier runs left, and runs.
 func start(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) error {
+	defer vigil.Early(ctx, std, j)()
 	var err error
 	if s.claude, s.version, err = checkClaude(ctx, std, j); err != nil {
 		return err
@@ -266,8 +276,9 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 	}
 	beside.Deviate(log, j, id, s.deviation)
 	defer beside.BeSeen(std, j, id, branch, log)()
-	tellLate(at, project, recovered)
-	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, project: project, night: at, ledgers: ledgers, log: log, live: live})
+	late := ended(project, recovered)
+	tellLate(at, late)
+	out, err := supervise(ctx, std, j, wiring{setup: s, id: id, folder: folder, branch: branch, project: project, night: at, ledgers: ledgers, log: log, live: live, ended: late})
 	live.Close()
 	if s.deviation != "" && j.Worktree() != "" && out.Told == "" {
 		out.Hint = strings.TrimPrefix(out.Hint+" What was done is in the work tree "+j.Repo.Top+", on branch "+branch+".", " ")
@@ -306,6 +317,7 @@ type wiring struct {
 	ledgers    *ledger.Ledgers
 	log        *slog.Logger
 	live       *screen.Live
+	ended      []supervisor.State // runs that could not tell of their end
 }
 
 func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (supervisor.Outcome, error) {
@@ -316,15 +328,15 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 	defer alive()
 	ctx, kill, poke, stop := signals(ctx, ends{guard: w.setup.guardGone, coordinator: orphaned, until: j.Until})
 	defer stop()
-	watch := vigil.Begin(ctx, std, j, vigil.Run{ID: w.id, Folder: w.folder, Log: w.log})
-	defer watch.Close()
+	watch := vigil.Begin(ctx, std, j, vigil.Run{ID: w.id, Folder: w.folder, Project: w.project.Dir, Log: w.log, Ended: w.ended})
+	defer func() { watch.Close(kill) }()
 	tell := courier.Start(w.night, senders.Of(j.Repo.Top, std), w.id, w.log)
 	defer tell.Close(kill)
 	if j.Cfg.Stories.Multi {
 		return stories.Coordinate(ctx, std, j, stories.Coordination{
 			ID: w.id, Folder: w.folder, Branch: w.branch, Token: w.setup.token, Night: w.night, Ledgers: w.ledgers, Log: w.log, Poke: poke, Kill: kill,
 			Nested: w.setup.flags.Nested, Account: company.AccountOf(std, j), Previous: w.setup.previous, LeastDisk: LowDisk, Beginning: w.setup.stories,
-			TellRun: func(s supervisor.State) { watch.Saved(s); tell.Run(s) }, TellItem: tell.Item,
+			TellRun: func(s supervisor.State) { watch.Saved(s); tell.Run(s) }, TellItem: tell.Item, Moved: watch.Moved,
 		})
 	}
 	inside := std
@@ -374,7 +386,7 @@ func supervise(ctx context.Context, std outside.Stdio, j job.Job, w wiring) (sup
 // insideOf is the environment of sessions and of tests: without what only this program may
 // know. Both run what an agent has written.
 func insideOf(std outside.Stdio, j job.Job) []string {
-	return outside.Without(std.Environ, slices.Concat(senders.Secrets(j.Cfg.Night.Sync), service.Variables(), []string{job.ReflectKeyVar, launch.StoryVar})...)
+	return outside.Without(std.Environ, slices.Concat(senders.Secrets(j.Cfg.Night.Sync), service.Variables(), notifier.Secrets(), []string{job.ReflectKeyVar, launch.StoryVar})...)
 }
 
 // head says which commit the repository is at.

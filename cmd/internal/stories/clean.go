@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"autopilot/cmd/internal/cli/fleetcmd"
 	"autopilot/cmd/internal/outside"
@@ -60,7 +61,7 @@ func treesOf(root string, p statedir.Project) (roots []string, busy func(path st
 	runs, _ := os.ReadDir(p.RunsDir()) // none have no cohort
 	for _, r := range runs {
 		c, err := Load(p.RunDir(r.Name()))
-		if err != nil {
+		if err != nil || strings.HasPrefix(r.Name(), ".") { // the latter is on its way out
 			continue
 		}
 		st, err := supervisor.LoadState(p.RunDir(r.Name()))

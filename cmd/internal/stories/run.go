@@ -48,6 +48,7 @@ type Coordination struct {
 	Beginning
 	// TellRun and TellItem bring the run and its stories to those who are told of progress.
 	TellRun  func(supervisor.State)
+	Moved    func() // a sign of life of the loop
 	TellItem func(work.Standing)
 }
 
@@ -98,6 +99,11 @@ func Coordinate(ctx context.Context, std outside.Stdio, j job.Job, co Coordinati
 	co.Log.Info("run started", "run_id", co.ID, "source", job.Stories{}.Name(), "stories", len(c.Members), "max_stories", c.Max, "isolation", string(c.Isolation), "base", s.base.Commit)
 	o := s.options(j, co)
 	o.Save = keep
+	asked := o.StopRequested
+	o.StopRequested = func() string { // in every turn of the loop
+		co.Moved()
+		return asked()
+	}
 	tell := o.Tell
 	o.Tell = func(m story.Member) {
 		tell(m)

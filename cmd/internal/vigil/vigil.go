@@ -2,6 +2,7 @@ package vigil
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"autopilot/cmd/internal/job"
+	"autopilot/cmd/internal/meter"
+	"autopilot/cmd/internal/notifier"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/service"
 	"autopilot/metrics/samples"
@@ -25,9 +28,12 @@ const longest = 30 * time.Minute
 
 // Run is the run that is watched over.
 type Run struct {
-	ID     string
-	Folder string
-	Log    *slog.Logger
+	ID      string
+	Folder  string
+	Project string // state folder of the work tree
+	Log     *slog.Logger
+	// Ended are earlier runs whose end nobody could tell: they were killed.
+	Ended []supervisor.State
 }
 
 // Vigil watches over one run. Close has to be called.
@@ -35,6 +41,9 @@ type Vigil struct {
 	run     Run
 	manager service.Manager
 	inhibit *awake.Inhibitor
+	news    *notifier.Notifier
+	about   notifier.About
+	meter   *meter.Meter
 	stop    context.CancelFunc
 	beside  sync.WaitGroup
 
@@ -47,12 +56,20 @@ type Vigil struct {
 	sampled time.Time
 	nap     time.Duration // not yet in a sample
 	broken  bool          // a sample could not be written, which was said
+
+	last supervisor.State // that news were looked for in; used by the loop only
 }
 
-// Begin starts to watch. It takes half a second where the machine is to be kept awake.
+// Begin starts to watch. It takes half a second where the machine is to be kept awake. For
+// the story of a cohort its coordinator does most of it.
 func Begin(ctx context.Context, std outside.Stdio, j job.Job, r Run) *Vigil {
 	ctx, stop := context.WithCancel(ctx)
-	v := &Vigil{run: r, manager: service.Of(std.Environ), stop: stop, begun: time.Now()}
+	v := &Vigil{run: r, stop: stop, begun: time.Now()}
+	v.beside.Go(func() { awake.Watch(ctx, v.gap) })
+	if j.Story != nil {
+		return v
+	}
+	v.manager = service.Of(std.Environ)
 	v.patient = longest + max(j.Cfg.VerifyTimeout, j.Cfg.ToolStallTimeout, j.Cfg.StallTimeout, j.Cfg.ReflectTimeout)
 	if j.Cfg.InhibitSleep {
 		var err error
@@ -62,17 +79,55 @@ func Begin(ctx context.Context, std outside.Stdio, j job.Job, r Run) *Vigil {
 	}
 	v.manager.Ready()
 	v.Moved()
-	v.beside.Go(func() { awake.Watch(ctx, v.gap) })
 	v.beside.Go(func() { v.manager.Watch(ctx, v.alive) })
+	limits := j.Limits()
+	v.about = notifier.About{Repo: j.Repo.Top, Tokens: limits.MaxTokens, Cost: limits.MaxCostUSD}
+	v.news = notifier.Start(j.Cfg.Notify, notifier.Options{Dir: r.Project, Std: std, Log: r.Log})
+	for _, s := range r.Ended {
+		v.news.Tell(notifier.FromState(supervisor.State{}, s, v.about)...)
+	}
+	if source, err := meter.NewSource(std); err == nil {
+		source.Ledgers = map[string]string{j.Repo.Top: j.MetricsDir()}
+		v.meter = meter.Start(j.Cfg.Telemetry, meter.Options{Getenv: std.Getenv, Root: source.Root, Facts: source.Facts, Log: r.Log})
+	}
 	return v
 }
 
-// Close ends the watching.
-func (v *Vigil) Close() {
+// Early gives the service manager signs of life while a run is being prepared, which takes
+// as long as a test suite at most, and then on, until stop is called.
+func Early(ctx context.Context, std outside.Stdio, j job.Job) (stop func()) {
+	if j.Story != nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	begun := time.Now()
+	var beside sync.WaitGroup
+	manager := service.Of(std.Environ)
+	beside.Go(func() { manager.Watch(ctx, func() bool { return time.Since(begun) < longest }) })
+	return func() {
+		cancel()
+		beside.Wait()
+	}
+}
+
+// Close ends the watching. It waits a little for what a person is still to be told, and no
+// longer than kill lasts.
+func (v *Vigil) Close(kill context.Context) {
 	v.manager.Stopping()
+	v.news.Close(kill)
+	v.meter.Close(kill)
 	v.stop()
 	v.inhibit.Release()
 	v.beside.Wait()
+}
+
+// Late tells a person how runs ended that could not say so themselves.
+func Late(ctx context.Context, std outside.Stdio, p job.Place, project string, ended []supervisor.State) {
+	n := notifier.Start(p.Cfg.Notify, notifier.Options{Dir: project, Std: std, Log: slog.New(slog.DiscardHandler)})
+	for _, s := range ended {
+		n.Tell(notifier.FromState(supervisor.State{}, s, notifier.About{Repo: p.Repo.Top})...)
+	}
+	n.Close(ctx)
 }
 
 // gap is told that the machine has slept, or that its clock was set.
@@ -104,6 +159,20 @@ func (v *Vigil) alive() bool { return time.Since(v.begun)-time.Duration(v.moved.
 func (v *Vigil) Saved(s supervisor.State) {
 	v.Moved()
 	v.manager.Status(line(s))
+	if v.news == nil {
+		return
+	}
+	// The loop changes what its state points to: what is compared later has to be a copy.
+	data, err := json.Marshal(s)
+	if err != nil {
+		return
+	}
+	var now supervisor.State
+	if json.Unmarshal(data, &now) != nil {
+		return
+	}
+	v.news.Tell(notifier.FromState(v.last, now, v.about)...)
+	v.last = now
 }
 
 // line is the state of a run in one line.

@@ -12,7 +12,7 @@ import (
 const Redacted = "[redacted]"
 
 // secrets matches tokens by their published prefixes, and values that follow a telling
-// name. The first group is what stands before a token and stays: the end of a colour or of
+// name. What the groups match is no part of it and stays: the end of a colour or of
 // an escape in JSON is a letter, and still no part of it.
 var secrets = sync.OnceValue(func() *regexp.Regexp {
 	const (
@@ -22,9 +22,9 @@ var secrets = sync.OnceValue(func() *regexp.Regexp {
 		names = `(?i:API[_-]?KEY|(?:ACCESS|ACCOUNT|SECRET)[_-]?KEY|TOKEN|SECRET|PASSW(?:OR)?D)["']?\s*[=:]\s*["']?[^\s"']{6,}`
 		flags = `--(?i:token|password|api-key|secret)\s+[^\s"']{6,}`
 		hooks = `(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/[^\s"']+`
-		users = `://[^\s/:@"']*:[^\s/@"']+@`
+		users = `(://[^\s/:@"']*:)[^\s/@"']+(@)`
 	)
-	return regexp.MustCompile(before + tokens + "|()(?:" + names + "|" + flags + "|" + hooks + ")|()" + users)
+	return regexp.MustCompile(before + tokens + "|" + users + "|" + names + "|" + flags + "|" + hooks)
 })
 
 // Redact replaces what looks like a secret. Most text holds nothing that even
@@ -37,7 +37,7 @@ func Redact(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		if suspicious(line) {
-			line = secrets().ReplaceAllString(line, "${1}"+Redacted)
+			line = secrets().ReplaceAllString(line, "${1}${2}"+Redacted+"${3}")
 		}
 		b.WriteString(line)
 	}

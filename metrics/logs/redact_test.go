@@ -66,7 +66,7 @@ func TestRedactWhereNobodyLooks(t *testing.T) {
 		"passwd: hunter2hunter2":                            "[redacted]",
 		"sk_live_abcdefghijkl":                              "[redacted]",
 		"https://hooks.slack.com/services/T000/B000/abcdef": "https://[redacted]",
-		"clone https://me:hunter2hunter2@host/x":            "clone https[redacted]host/x",
+		"clone https://me:hunter2hunter2@host/x":            "clone https://me:[redacted]@host/x",
 		"cumulative_tokens=1234567 > max-tokens=500000":     "cumulative_tokens=1234567 > max-tokens=500000",
 		"see https://host/a and mail me@host":               "see https://host/a and mail me@host",
 		"task-list npm_ci":                                  "task-list npm_ci",

@@ -279,7 +279,7 @@ func domain(s string) bool {
 
 func lettered(ext string) bool {
 	const longest = 10 // letters
-	return len(ext) <= longest && (ext[0] >= 'a' && ext[0] <= 'z' || ext[0] >= 'A' && ext[0] <= 'Z') && !strings.ContainsAny(ext, "-+_")
+	return ext != "" && len(ext) <= longest && (ext[0] >= 'a' && ext[0] <= 'z' || ext[0] >= 'A' && ext[0] <= 'Z') && !strings.ContainsAny(ext, "-+_")
 }
 
 // named reports the name of a file that needs no folder to be known as one.

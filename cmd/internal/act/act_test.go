@@ -113,7 +113,16 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	made, err := os.MkdirTemp("", "act")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(made)
+	t.Cleanup(func() { // what was started for good may still write
+		for deadline := time.Now().Add(patience); os.RemoveAll(made) != nil && time.Now().Before(deadline); {
+			<-time.After(5 * time.Millisecond)
+		}
+	})
 	w := world{T: t, dir: dir}
 	w.check(err)
 	w.p, err = statedir.OpenProject(dir+"/state [1]", dir+"/app [1]")

@@ -183,9 +183,11 @@ func TestExecLockedUntilTheWindowCloses(t *testing.T) {
 	w := newWorld(t)
 	w.entry.Overlap = schedule.Wait
 	w.plan.Until = 300 * time.Millisecond
-	if _, err := statedir.Acquire(t.Context(), filepath.Join(w.entry.Dir, ".git", statedir.RunLock), statedir.Holder{RunID: "main"}); err != nil {
+	lock, err := statedir.Acquire(t.Context(), filepath.Join(w.entry.Dir, ".git", statedir.RunLock), statedir.Holder{RunID: "main"})
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = lock.Release() }() // it is not to be collected before
 	if got := w.run(call{Code: 7}); got != 0 {
 		t.Errorf("exit %d, want 0", got)
 	}

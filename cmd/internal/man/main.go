@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra/doc"
@@ -15,7 +16,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
+	if len(os.Args) != 2 || strings.HasPrefix(os.Args[1], "-") { // a flag is no folder to make
 		fmt.Fprintln(os.Stderr, "usage: man DIR")
 		os.Exit(outside.ExitUsage)
 	}

@@ -17,7 +17,7 @@ func entry(b schedule.Backend, edit func(*schedule.Entry)) schedule.Entry {
 	e := schedule.Entry{
 		Version: schedule.Version, Name: "nightly", Backend: b, Overlap: schedule.Skip,
 		Spec: schedule.Spec{Cron: []string{"0 22 * * 1-5"}, Zone: berlin, Until: "06:00"},
-		Dir:  "/home/someone/work/app", Program: "/home/someone/.local/bin/autopilot",
+		Dir:  "/home/someone/src/app", Program: "/home/someone/.local/bin/autopilot",
 		Args:      []string{"run", "make it so"},
 		Environ:   []string{"HOME=/home/someone", "LANG=C.UTF-8", "PATH=/home/someone/.local/bin:/usr/bin:/bin"},
 		Logs:      "/home/someone/.local/state/autopilot/schedules/nightly/logs",

@@ -37,7 +37,7 @@ func RecoverDead(ctx context.Context, std outside.Stdio, p job.Place, project st
 		return nil, err
 	}
 	defer func() { _ = ledgers.Close() }()
-	recovered, err := supervisor.Recover(project, ledgers, stories.Mend(p, std))
+	recovered, err := supervisor.Recover(project, ledgers, stories.Mend(p, std, ledgers))
 	if at, bad := p.Night(false); bad == nil {
 		tellLate(at, ended(project, recovered))
 	}

@@ -225,7 +225,7 @@ func runLocked(ctx context.Context, std outside.Stdio, j job.Job, s runSetup) er
 		return &outside.Error{Code: outside.ExitUsage, Err: err, Way: "the ledgers are written there; make the folder writable or set --metrics-dir"}
 	}
 	defer func() { _ = ledgers.Close() }()
-	recovered, recoverErr := supervisor.Recover(project, ledgers, stories.Mend(j.Place, std))
+	recovered, recoverErr := supervisor.Recover(project, ledgers, stories.Mend(j.Place, std, ledgers))
 	s.sweeper = reap.NewSweeper()
 
 	at, err := j.Night(true)

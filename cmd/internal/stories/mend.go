@@ -17,13 +17,17 @@ const mendTime = 15 * time.Second // that supervisors have to end after their co
 
 // Mend returns what brings the state of a coordinator that was killed up to how its stories
 // stand: those that ran have ended by themselves, and are stopped.
-func Mend(p job.Place, std outside.Stdio) func(folder string, st *supervisor.State) {
+//
+// The records of their runs go to the ledgers as well: of one that is done nothing is begun
+// again that could see to them.
+func Mend(p job.Place, std outside.Stdio, ledgers *ledger.Ledgers) func(folder string, st *supervisor.State) {
 	return func(folder string, st *supervisor.State) {
 		c, err := Load(folder)
 		if err != nil {
 			return // it coordinated nothing, or had not begun to
 		}
-		s := &stage{std: std, job: job.Job{Place: p}, folder: folder, trees: Trees(p, std)}
+		p.Cfg.Stories.Isolation = string(c.Isolation) // the settings may have changed since
+		s := &stage{std: std, job: job.Job{Place: p}, folder: folder, trees: Trees(p, std), ledgers: ledgers}
 		for deadline := time.Now().Add(mendTime); s.anyAlive(c) && time.Now().Before(deadline); {
 			time.Sleep(rescueLook)
 		}
@@ -32,6 +36,7 @@ func Mend(p job.Place, std outside.Stdio) func(folder string, st *supervisor.Sta
 			if m.Status != story.Running {
 				continue
 			}
+			_ = s.recover(*m) // what cannot be done now the next run in its tree does
 			look := s.Look(*m)
 			m.Status, m.Why, m.PID, m.Start = story.Stopped, "the coordinator was killed", 0, 0
 			if look.Item == story.Done {

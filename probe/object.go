@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"autopilot/metrics/spelling"
 )
 
 // parseObject reads one JSON object and nothing after it. The decoder of
@@ -54,7 +56,11 @@ func parseObject(data []byte, known []field) error {
 func parseField(dec *json.Decoder, name string, known []field) error {
 	at := slices.IndexFunc(known, func(f field) bool { return f.name == name })
 	if at < 0 {
-		return fmt.Errorf("unknown field %q, the nearest known is %q", name, nearest(name, known))
+		var names []string
+		for _, f := range known {
+			names = append(names, f.name)
+		}
+		return fmt.Errorf("unknown field %q, the nearest known is %q", name, spelling.Nearest(name, names))
 	}
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {
@@ -74,36 +80,4 @@ func cutShort(err error) error {
 		return errors.New("input ends inside the object")
 	}
 	return err
-}
-
-// nearest is the known name that takes the fewest changed, added or removed
-// bytes to reach; the first of equals.
-func nearest(name string, known []field) string {
-	if len(name) > 100 {
-		name = name[:100] // longer than any of ours, and the comparison is quadratic
-	}
-	best := slices.MinFunc(known, func(a, b field) int { return distance(name, a.name) - distance(name, b.name) })
-	return best.name
-}
-
-// distance counts the changes between two strings (Levenshtein), one row of the
-// table at a time.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"autopilot/metrics/plainfile"
 )
 
 const (
@@ -199,18 +200,11 @@ func (s *Store) text(no int, x index, usable bool) (text, error) {
 			return text{covered: true, from: x.covered, mtime: x.mtime}, nil
 		}
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plainfile.Open(path)
 	if err != nil {
 		return text{}, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return text{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return text{}, fmt.Errorf("%s is not a regular file", path)
-	}
 	size, mtime := info.Size(), info.ModTime().UnixNano()
 	if usable && size > x.covered {
 		back := min(x.covered, tailBytes)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"unicode/utf8"
+
+	"autopilot/metrics/plainfile"
 )
 
 const faultLimit = 1000
@@ -36,7 +38,7 @@ type Fault struct {
 // show up as torn. A missing file is an empty journal.
 func Check(path string) (Report, error) {
 	var r Report
-	f, _, err := openRead(path)
+	f, _, err := plainfile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
 	}

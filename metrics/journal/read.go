@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"autopilot/metrics/plainfile"
 )
 
 const (
@@ -34,12 +36,12 @@ func tail(path string, n int) ([][]byte, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	f, size, err := openRead(path)
+	f, info, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return lastLines(f, size, n)
+	return lastLines(f, info.Size(), n)
 }
 
 func lastLines(r io.ReaderAt, size int64, n int) ([][]byte, error) {
@@ -69,7 +71,7 @@ func lastLines(r io.ReaderAt, size int64, n int) ([][]byte, error) {
 // moment may be used. When the file is now shorter than offset it has been
 // replaced, and reading starts at 0. A missing file has no lines.
 func ReadFrom(path string, offset int64) (lines [][]byte, next int64, err error) {
-	f, size, err := openRead(path)
+	f, info, err := plainfile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -77,7 +79,7 @@ func ReadFrom(path string, offset int64) (lines [][]byte, next int64, err error)
 		return nil, offset, fmt.Errorf("read journal %s: %w", path, err)
 	}
 	defer f.Close()
-	if offset < 0 || offset > size {
+	if offset < 0 || offset > info.Size() {
 		offset = 0
 	}
 	lines, next, err = linesFrom(f, offset)
@@ -128,7 +130,7 @@ func Size(path string) int64 {
 // JSON. Blank lines and an unterminated end are left out. An error of fn ends it
 // and is returned as it is. A missing file has no lines.
 func Each(path string, fn func(n int, line []byte) error) error {
-	f, _, err := openRead(path)
+	f, _, err := plainfile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

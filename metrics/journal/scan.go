@@ -4,10 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"syscall"
 )
 
 const (
@@ -144,21 +141,4 @@ func (s *forward) next() (piece, error) {
 			return p, nil
 		}
 	}
-}
-
-// openRead opens path for reading; the size is that of this moment. A pipe or a
-// device is refused without waiting for it.
-func openRead(path string) (*os.File, int64, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
 }

@@ -22,7 +22,7 @@ func (e *FullError) Error() string {
 	if errors.Is(e.Err, syscall.EDQUOT) {
 		why = "disk quota is used up"
 	}
-	return fmt.Sprintf("%v: %s: %s free at %s", e.Err, why, inWords(e.FreeBytes), e.Path)
+	return fmt.Sprintf("%v: %s: %s free at %s", e.Err, why, InWords(e.FreeBytes), e.Path)
 }
 
 // Unwrap returns the error of the system.
@@ -69,7 +69,8 @@ func FreeBytes(path string) (uint64, error) {
 	}
 }
 
-func inWords(n uint64) string {
+// InWords is a number of bytes for a person: 512 bytes, 1.5 GiB.
+func InWords(n uint64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d bytes", n)

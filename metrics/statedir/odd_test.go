@@ -22,7 +22,7 @@ func TestLoadJSONOfOddFiles(t *testing.T) {
 	if err := os.Truncate(large, 700<<20); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{pipe: "no regular file", large: "700 MB", dir: "no regular file"} {
+	for path, want := range map[string]string{pipe: "it is not a regular file", large: "too large, more than 67108864 bytes", dir: "it is not a regular file"} {
 		var v any
 		if err := LoadJSON(path, &v); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", path, err, want)

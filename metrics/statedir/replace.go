@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"autopilot/metrics/plainfile"
+
 	"github.com/google/renameio/v2"
 )
 
@@ -49,31 +51,11 @@ func ReplaceJSON(path string, v any) error {
 // maxJSON is the size above which a file is none of ours.
 const maxJSON = 64 << 20
 
-// bounded reads a regular file of at most maxJSON bytes. It never waits: something else may
-// lie in the place of a file.
-func bounded(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("it is no regular file but %s", info.Mode().Type())
-	case info.Size() > maxJSON:
-		return nil, fmt.Errorf("it has %d MB, which none of our files has", info.Size()>>20)
-	}
-	return io.ReadAll(io.LimitReader(f, maxJSON))
-}
-
 // LoadJSON reads the one JSON value in the file path into v. Unknown fields are
 // ignored, and what is no regular file or has more than 64 MiB is refused. The error names the path, and for broken JSON the byte offset;
 // os.ErrNotExist can be told with errors.Is.
 func LoadJSON(path string, v any) error {
-	data, err := bounded(path)
+	data, err := plainfile.Read(path, maxJSON)
 	if err != nil {
 		return fmt.Errorf("load %s: %w", path, err)
 	}

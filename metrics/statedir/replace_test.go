@@ -402,8 +402,8 @@ func TestInWords(t *testing.T) {
 		{1 << 63, "8.0 EiB"},
 	}
 	for _, tt := range tests {
-		if got := inWords(tt.n); got != tt.want {
-			t.Errorf("inWords(%d) = %q, want %q", tt.n, got, tt.want)
+		if got := InWords(tt.n); got != tt.want {
+			t.Errorf("InWords(%d) = %q, want %q", tt.n, got, tt.want)
 		}
 	}
 }

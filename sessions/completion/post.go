@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"autopilot/metrics/logs"
+	"autopilot/metrics/plainfile"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions/task"
 )
@@ -73,7 +74,7 @@ func Post(folder string, d Desk, enabled bool) error {
 // OpenDesk is the desk that was posted in a folder.
 func OpenDesk(folder string) (Desk, error) {
 	path := filepath.Join(folder, deskFile+".json")
-	data, err := readState(path)
+	data, err := plainfile.Read(path, stateLimit)
 	if err != nil {
 		return Desk{}, fmt.Errorf("open desk: %w", err)
 	}

@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"autopilot/metrics/plainfile"
 	"autopilot/metrics/statedir"
 	"autopilot/sessions/task"
 )
@@ -48,7 +47,7 @@ func (d Desk) path(id string) string {
 // load reads the state of a session; found is false when there is none.
 func (d Desk) load(id string) (s State, found bool, err error) {
 	path := d.path(id)
-	data, err := readState(path)
+	data, err := plainfile.Read(path, stateLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{SessionID: id}, false, nil
 	}
@@ -63,22 +62,6 @@ func (d Desk) load(id string) (s State, found bool, err error) {
 		return s, false, refused{fmt.Errorf("read state %s: %w", path, err), "move that file away; 'autopilot enable' makes a new one"}
 	}
 	return s, true, nil
-}
-
-func readState(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > stateLimit {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", path, stateLimit)
-	}
-	return io.ReadAll(io.LimitReader(f, stateLimit))
 }
 
 // check refuses a state that none of us has written.

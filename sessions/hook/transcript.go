@@ -3,11 +3,10 @@ package hook
 import (
 	"bytes"
 	"io"
-	"os"
 	"strconv"
-	"syscall"
 	"time"
 
+	"autopilot/metrics/plainfile"
 	"autopilot/sessions/completion"
 )
 
@@ -22,15 +21,11 @@ const (
 // should be, has no work in it.
 func readTranscript(path string, from int64, since time.Time) completion.Work {
 	nothing := completion.Work{Offset: from}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plainfile.Open(path)
 	if err != nil {
 		return nothing
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nothing
-	}
 	if from < 0 || from > info.Size() {
 		from = 0
 	}

@@ -8,18 +8,19 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
+
+	"autopilot/metrics/plainfile"
 )
 
 // Open opens the file of a run for reading, compressed or not, under the name that it had
 // before. While it is being compressed one of the two is there. A symlink and what is no
 // regular file are refused. The error wraps fs.ErrNotExist when there is neither.
 func Open(name string) (io.ReadCloser, error) {
-	f, err := openRegular(name)
+	f, _, err := plainfile.OpenNoFollow(name)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	f, err = openRegular(name + packed)
+	f, _, err = plainfile.OpenNoFollow(name + packed)
 	if err != nil {
 		return nil, err
 	}
@@ -36,21 +37,6 @@ func Unpacked(name string) string { return strings.TrimSuffix(name, packed) }
 // Written reports whether a file in the folder of a run, relative to that, is one that this
 // program writes there; a file that was compressed is known by its name with the ending.
 func Written(name string) bool { return known(name) }
-
-func openRegular(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: it is no regular file", name)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
 
 type unpacked struct {
 	*gzip.Reader

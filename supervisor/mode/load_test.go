@@ -243,9 +243,9 @@ func TestLoadBrokenSources(t *testing.T) {
 	}
 	want := []Warning{
 		{stateFile, "load state: .claude/STATE.md: line 2 of the frontmatter is indented"},
-		{sessionsFile, filepath.Join(repo, sessionsFile) + " is not a regular file"},
+		{sessionsFile, "open " + filepath.Join(repo, sessionsFile) + ": it is not a regular file"},
 		{lockFile, `tier is "gigantic", want fast, standard or deep`},
-		{learningsFile, filepath.Join(repo, learningsFile) + " is not a regular file"},
+		{learningsFile, "open " + filepath.Join(repo, learningsFile) + ": it is not a regular file"},
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

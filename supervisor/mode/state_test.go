@@ -199,7 +199,7 @@ func TestLoadStateFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(repo, stateFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, found, err = LoadState(repo); !found || err == nil || !strings.HasSuffix(err.Error(), "STATE.md is not a regular file") {
+	if _, found, err = LoadState(repo); !found || err == nil || !strings.HasSuffix(err.Error(), "STATE.md: it is not a regular file") {
 		t.Errorf("folder: found %t, got %v", found, err)
 	}
 }

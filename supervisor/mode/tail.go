@@ -3,11 +3,10 @@ package mode
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
-	"syscall"
+
+	"autopilot/metrics/plainfile"
 )
 
 const (
@@ -32,11 +31,12 @@ type tailed[T any] struct {
 // tail reads records from the end of a file until it has the wanted number that keep accepts. It reads a small block
 // and doubles it as long as it does not suffice, so that the cost depends on the records wanted, not on the file.
 func tail[T any](name string, want int, keep func(*fields) (T, bool)) (tailed[T], error) {
-	file, end, err := openRegular(name)
+	file, info, err := plainfile.Open(name)
 	if err != nil {
 		return tailed[T]{}, err
 	}
 	defer file.Close()
+	end := info.Size()
 	for span := int64(firstBlock); ; span *= 2 {
 		span = min(span, end, maxTail)
 		block := make([]byte, span)
@@ -79,26 +79,9 @@ func scan[T any](block []byte, offset int64, want int, keep func(*fields) (T, bo
 	return out
 }
 
-// openRegular opens name for reading and returns its size. It does not block on a pipe, and refuses it.
-func openRegular(name string) (*os.File, int64, error) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
-	if err != nil {
-		file.Close()
-		return nil, 0, err
-	}
-	return file, info.Size(), nil
-}
-
 // readHead returns at most the first maxHead bytes of a file.
 func readHead(name string) ([]byte, error) {
-	file, _, err := openRegular(name)
+	file, _, err := plainfile.Open(name)
 	if err != nil {
 		return nil, err
 	}

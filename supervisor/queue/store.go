@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
+	"autopilot/metrics/plainfile"
 	"autopilot/metrics/statedir"
 )
 
@@ -32,7 +31,7 @@ type Store struct {
 // Load reads the queue. There is an empty one when there is no file. A file that is not
 // the queue of this version is an error that names it.
 func (s Store) Load() (Queue, error) {
-	data, err := s.read()
+	data, err := plainfile.Read(s.Path, largest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Queue{Version: version, Next: 1, Items: []Item{}}, nil
 	}
@@ -99,23 +98,6 @@ func (s Store) write(before, after Queue) error {
 		return fmt.Errorf("write queue: %w", err)
 	}
 	return nil
-}
-
-func (s Store) read() ([]byte, error) {
-	// A pipe must not make us wait for a writer.
-	f, err := os.OpenFile(s.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > largest {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d MiB", s.Path, largest>>20)
-	}
-	return io.ReadAll(io.LimitReader(f, largest+1))
 }
 
 // parse reads a queue. Fields that are not known would be lost with the next change, so

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // a schedule has to be understood where the machine has no zone files
+
+	"autopilot/metrics/spelling"
 )
 
 const zoneHint = "name a zone of the IANA database, such as Europe/Berlin or America/New_York"
@@ -124,7 +125,7 @@ func nearZone(name string) string {
 	best, least := "", 3
 	for _, zone := range wellKnown() {
 		for _, typed := range []string{spelt, areaOf(zone) + "/" + city} {
-			if d := distance(strings.ToLower(typed), strings.ToLower(zone)); d < least {
+			if d := spelling.Distance(strings.ToLower(typed), strings.ToLower(zone)); d < least {
 				best, least = zone, d
 			}
 		}
@@ -166,25 +167,4 @@ func wellKnown() []string {
 		"Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London", "Europe/Madrid", "Europe/Moscow", "Europe/Oslo", "Europe/Paris", "Europe/Prague",
 		"Europe/Rome", "Europe/Stockholm", "Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland", "Pacific/Honolulu",
 	}
-}
-
-// distance counts the letters to add, leave out or exchange to get from a to b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = slices.Min([]int{change, row[j] + 1, row[j+1] + 1})
-		}
-	}
-	return row[len(b)]
 }

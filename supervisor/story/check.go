@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"autopilot/metrics/logs"
+	"autopilot/metrics/spelling"
 	"autopilot/sessions/prompt"
 	"autopilot/supervisor/gate"
 )
@@ -178,7 +179,7 @@ func disorder(stories []Story) []problem {
 	for i, s := range stories {
 		for _, id := range s.After {
 			if _, ok := at[id]; !ok && len(ids) > 0 {
-				out = append(out, problem{i, fmt.Sprintf("waits for %q, which is not among the stories; the nearest is %q", line(id, longestID), nearest(id, ids))})
+				out = append(out, problem{i, fmt.Sprintf("waits for %q, which is not among the stories; the nearest is %q", line(id, longestID), spelling.Nearest(id, ids))})
 			}
 		}
 		if ring := ringOf(s.ID, after); ring != nil && !told[s.ID] {
@@ -243,32 +244,3 @@ func line(s string, n int) string {
 
 // paragraphs is a foreign text that keeps its lines.
 func paragraphs(s string) string { return strings.TrimSpace(logs.Redact(gate.Plain(s))) }
-
-// nearest is the known name that takes the fewest changed, added or removed bytes to
-// reach; the first of equals.
-func nearest(name string, known []string) string {
-	name = name[:min(len(name), longestID)]
-	return slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
-}
-
-// distance counts the changes between two strings (Levenshtein), one row of the table at a
-// time.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

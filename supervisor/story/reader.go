@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"autopilot/metrics/spelling"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -120,7 +122,7 @@ func (r *reader) each(node *yaml.Node, known []string, f func(key string, value 
 		case slices.Contains(seen, key):
 			r.fail(at, "the key %q is there twice", line(key, 60))
 		case !slices.Contains(known, key):
-			r.fail(at, "unknown key %q, the nearest known is %q", line(key, 60), nearest(key, known))
+			r.fail(at, "unknown key %q, the nearest known is %q", line(key, 60), spelling.Nearest(key, known))
 		case !null(value):
 			f(key, value)
 		}

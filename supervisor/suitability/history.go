@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
-	"syscall"
 	"time"
 
+	"autopilot/metrics/plainfile"
 	"autopilot/supervisor/killswitch"
 )
 
@@ -87,18 +85,11 @@ func RecentRuns(path string, limit int, now time.Time) []Run {
 
 // readEnd returns the whole lines at the end of a regular file. It never waits for a pipe.
 func readEnd(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
 	from := max(0, info.Size()-maxTail)
 	block := make([]byte, info.Size()-from)
 	n, err := f.ReadAt(block, from)

@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"autopilot/metrics/plainfile"
 )
 
 const (
@@ -57,7 +58,7 @@ func (c *coverage) look(f finding) {
 // summary reads the summary of istanbul if it is from this run: another file than
 // before, or a changed one, that is not older than the run.
 func (c *coverage) summary() (float64, error) {
-	f, err := os.OpenFile(c.file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plainfile.Open(c.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("there is no %s", summaryFile)
 	}
@@ -65,13 +66,6 @@ func (c *coverage) summary() (float64, error) {
 		return 0, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s is no file", summaryFile)
-	}
 	same := c.before != nil && os.SameFile(c.before, info) && c.before.ModTime().Equal(info.ModTime())
 	if same || info.ModTime().Before(c.begun.Add(-coarse)) {
 		return 0, fmt.Errorf("%s was not written by this run", summaryFile)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"autopilot/cmd/internal/board/lines"
+	"autopilot/metrics/plainfile"
 	"autopilot/sessions/launch"
 )
 
@@ -120,7 +121,7 @@ type feed struct {
 // read takes the events behind the place. Near begins near the end of a long file. Without
 // a file there are none.
 func (f *feed) read(near bool) error {
-	file, err := lines.Open(f.path)
+	file, _, err := plainfile.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.at, f.end = 0, true
 		return nil

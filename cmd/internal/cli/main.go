@@ -8,8 +8,8 @@ import (
 	"syscall"
 
 	"autopilot/cmd/internal/cli/desk"
-	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/spelling"
 )
 
 // ExitCodes is the table of exit codes, as help and README show it.
@@ -47,7 +47,7 @@ func Main(args []string, std outside.Stdio) int {
 
 // nearest suggests the command of a parent that was meant.
 func nearest(parent, word string, commands []string) string {
-	if n := config.Nearest(word, commands); n != "" {
+	if n := spelling.Meant(word, commands); n != "" {
 		return fmt.Sprintf("did you mean '%s %s'?", parent, n)
 	}
 	return "'autopilot help' lists the commands"

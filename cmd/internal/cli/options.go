@@ -10,6 +10,7 @@ import (
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/judge"
 	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/spelling"
 )
 
 // rawFlag takes the value of an option as it was typed. It is read and checked
@@ -68,7 +69,7 @@ func addOptions(c *cobra.Command) func() []config.Value {
 func nearestFlag(c *cobra.Command, word string) string {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if n := config.Nearest(word, names); n != "" {
+	if n := spelling.Meant(word, names); n != "" {
 		return fmt.Sprintf("did you mean --%s?", n)
 	}
 	return "see '" + c.CommandPath() + " --help'"

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"autopilot/metrics/spelling"
 )
 
 // longestKey is as long as a key with a typing mistake may be, in bytes.
@@ -165,7 +167,7 @@ func (r *foreignReader) passOver(path, key string, at int) {
 			beside = append(beside, k)
 		}
 	}
-	if near := Nearest(key, beside); near != "" && distance(key, near) <= 2 {
+	if near := spelling.Meant(key, beside); near != "" && spelling.Distance(key, near) <= 2 {
 		r.out = append(r.out, Value{Key: key, Raw: []string{""}, Origin: r.place(at), InRepo: true, Err: errors.New("unknown key; did you mean " + near + "?")})
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"autopilot/metrics/spelling"
 )
 
 // Values of the mode option.
@@ -138,7 +140,7 @@ func fromAutonomous(environ []string) []Value {
 		v := Value{Raw: []string{value}, Origin: "environment " + name}
 		e, ok := known[suffix]
 		if !ok {
-			if near := Nearest(suffix, names); near != "" && distance(suffix, near) <= 2 {
+			if near := spelling.Meant(suffix, names); near != "" && spelling.Distance(suffix, near) <= 2 {
 				v.Key, v.Err = name, errors.New("unknown variable; did you mean "+autonomousPrefix+near+"?")
 				out = append(out, v)
 			}

@@ -133,23 +133,3 @@ func TestVerifyIsSplitByLines(t *testing.T) {
 		t.Errorf("got %q, %v, %v", r.Verify, r.VerifyTimeout, err)
 	}
 }
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	for word, want := range map[string]string{
-		"max-session": "max-sessions", "max-sessions": "max-sessions", "maxsessions": "max-sessions", "stall": "", "claud": "claude",
-		"permission_mode": "permission-mode", "x": "", "": "", "modell": "model",
-	} {
-		if got := Nearest(word, keys()); got != want {
-			t.Errorf("nearest to %q: got %q, want %q", word, got, want)
-		}
-	}
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance of %q and %q: got %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"autopilot/metrics/spelling"
 	"autopilot/supervisor/notice"
 	"autopilot/supervisor/notice/channel"
 )
@@ -86,7 +87,7 @@ func near(err error) error {
 }
 
 func meant(word string, known []string) string {
-	if n := Nearest(word, known); n != "" {
+	if n := spelling.Meant(word, known); n != "" {
 		return "; did you mean " + n + "?"
 	}
 	return ""

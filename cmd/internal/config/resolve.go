@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"autopilot/metrics/spelling"
 )
 
 // Value is one raw value of one layer.
@@ -138,7 +140,7 @@ func among(options []Option, key string) (Option, bool) {
 }
 
 func unknownKey(v Value) error {
-	if near := Nearest(v.Key, keys()); near != "" {
+	if near := spelling.Meant(v.Key, keys()); near != "" {
 		return fmt.Errorf("%s: unknown key (%s); did you mean %s?", v.Key, v.Origin, near)
 	}
 	return fmt.Errorf("%s: unknown key (%s); 'autopilot config' lists them", v.Key, v.Origin)
@@ -150,42 +152,4 @@ func keys() []string {
 		out = append(out, o.Key)
 	}
 	return out
-}
-
-// Nearest returns the candidate that is closest to word by edit distance, or
-// "" when none is close enough to be meant. Of two that are equally close, the one
-// of the word's own length is meant.
-func Nearest(word string, candidates []string) string {
-	best, bestDistance := "", len(word)/3+2
-	for _, c := range candidates {
-		d := distance(word, c)
-		if d < bestDistance || d == bestDistance && best != "" && len(c) == len(word) && len(best) != len(word) {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// distance is the number of bytes that are put in, left out, exchanged or swapped
-// with their neighbour between two short words (optimal string alignment).
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last[j]
-			if a[i] != b[j] {
-				cost = min(last[j], last[j+1], row[j]) + 1
-			}
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				cost = min(cost, before[j-1]+1)
-			}
-			row[j+1] = cost
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

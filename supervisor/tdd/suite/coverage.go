@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"autopilot/metrics/plainfile"
 	"autopilot/supervisor/tdd"
 )
 
@@ -150,7 +151,7 @@ func xmlCoverage(r io.Reader) (tdd.Coverage, error) {
 
 // coverage reads what a runner has written.
 func coverage(r Runner, name string) (tdd.Coverage, error) {
-	f, err := open(name)
+	f, _, err := plainfile.Open(name)
 	if err != nil {
 		return tdd.Coverage{}, fmt.Errorf("%s was not written", filepath.Base(name))
 	}

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
+
+	"autopilot/metrics/plainfile"
 )
 
 const (
@@ -153,7 +154,7 @@ func exists(dir, name string) bool {
 
 // read returns the content of a project's file, or "".
 func read(dir, name string) string {
-	f, err := open(filepath.Join(dir, name))
+	f, _, err := plainfile.Open(filepath.Join(dir, name))
 	if err != nil {
 		return ""
 	}
@@ -163,23 +164,6 @@ func read(dir, name string) string {
 		return ""
 	}
 	return string(data)
-}
-
-// open opens a regular file. It does not wait for the other end of a named pipe.
-func open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 func escapeGlob(s string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"autopilot/metrics/plainfile"
 	"autopilot/supervisor/gate"
 	"autopilot/supervisor/tdd"
 )
@@ -162,7 +163,7 @@ func (s Suite) forgive(m *tdd.Measured, t *tally, status int) {
 
 // results reads the file of the results.
 func (s Suite) results(name, dir string) *tally {
-	f, err := open(name)
+	f, _, err := plainfile.Open(name)
 	if err != nil {
 		return &tally{flaw: "no results were written"}
 	}

@@ -7,7 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"autopilot/metrics/plainfile"
 )
 
 const endBytes = 64 // before the end of what was read that are compared
@@ -28,7 +29,7 @@ func (f *File) More(path string, again func(), fn func(at int64, line []byte)) e
 	if !f.seen.Changed(path) {
 		return nil
 	}
-	file, err := Open(path)
+	file, _, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.read, f.end = 0, nil
 		again()
@@ -45,22 +46,6 @@ func (f *File) More(path string, again func(), fn func(at int64, line []byte)) e
 		again()
 	}
 	return f.lines(file, fn)
-}
-
-// Open opens a regular file for reading and waits for nothing.
-func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: it is not a regular file", path)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // goesOn reports whether what was read is still what stands there.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/outside"
 	"autopilot/cmd/internal/screen"
+	"autopilot/metrics/spelling"
 	"autopilot/supervisor/mode"
 	"autopilot/supervisor/suitability"
 )
@@ -113,7 +113,7 @@ func nearest(key string, known []string) string {
 			return k
 		}
 	}
-	return config.Nearest(key, known)
+	return spelling.Meant(key, known)
 }
 
 func nameOf(name string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"autopilot/cmd/internal/screen"
+	"autopilot/metrics/statedir"
 	"autopilot/supervisor/keep"
 )
 
@@ -27,17 +28,7 @@ func named(it keep.Item) string {
 }
 
 // size is a number of bytes for a person.
-func size(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	value, names := float64(n)/unit, "KMGTPE"
-	for value >= unit && len(names) > 1 {
-		value, names = value/unit, names[1:]
-	}
-	return fmt.Sprintf("%.1f %ciB", value, names[0])
-}
+func size(n int64) string { return statedir.InWords(uint64(max(0, n))) }
 
 // planText says what would be done about each item, and why.
 func planText(items []keep.Item) string {

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"autopilot/cmd/internal/cli/arg"
-	"autopilot/cmd/internal/config"
 	"autopilot/cmd/internal/morning"
 	"autopilot/cmd/internal/outside"
 	"autopilot/metrics/report"
 	"autopilot/metrics/report/digest"
+	"autopilot/metrics/spelling"
 	"autopilot/metrics/statedir"
 )
 
@@ -101,7 +101,7 @@ func nearestForm(word string, forms []string) string {
 	if n := others[word]; n != "" {
 		return fmt.Sprintf("did you mean --format %s?", n)
 	}
-	if n := config.Nearest(word, forms); n != "" {
+	if n := spelling.Meant(word, forms); n != "" {
 		return fmt.Sprintf("did you mean --format %s?", n)
 	}
 	return "see 'autopilot report --help'"

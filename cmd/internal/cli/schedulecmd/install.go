@@ -17,6 +17,7 @@ import (
 	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/nightly"
 	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/spelling"
 	"autopilot/supervisor/schedule"
 	"autopilot/supervisor/schedule/host"
 )
@@ -97,7 +98,7 @@ func (w *wanted) split(args []string, dash int) error {
 	}
 	if !slices.Contains(commands(), w.args[0]) {
 		way := "it is one of " + strings.Join(commands(), ", ")
-		if n := config.Nearest(w.args[0], commands()); n != "" {
+		if n := spelling.Meant(w.args[0], commands()); n != "" {
 			way = fmt.Sprintf("did you mean %s?", n)
 		}
 		return outside.UsageHint(way, "%q is no command that a schedule can start", w.args[0])

@@ -225,7 +225,7 @@ func TestTokenFileIsRefused(t *testing.T) {
 	long := strings.Repeat("a", 40)
 	for path, why := range map[string]string{
 		write("open", long, 0o644): "can be read by others (0644)", write("group", long, 0o640): "can be read by others", write("short", "secret", 0o600): "has 6 characters", write("empty", "", 0o600): "has 0 characters",
-		write("two", long+" "+long, 0o600): "has spaces", write("long", strings.Repeat("a", 5000), 0o600): "from 32 to 1024", dir: "is no file", filepath.Join(dir, "none", "token"): "no such file",
+		write("two", long+" "+long, 0o600): "has spaces", write("long", strings.Repeat("a", 5000), 0o600): "from 32 to 1024", dir: "is not a regular file", filepath.Join(dir, "none", "token"): "no such file",
 	} {
 		s, _, _ := std(t)
 		words, code := fails(t, s, "--listen", "127.0.0.1:0", "--token-file", path)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"autopilot/cmd/internal/serve"
+	"autopilot/metrics/plainfile"
 )
 
 const (
@@ -25,19 +26,13 @@ func token(file string) (string, error) {
 	if err == nil || !errors.Is(err, os.ErrExist) {
 		return made, err
 	}
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := plainfile.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is no file", file)
 	case ok && int(st.Uid) != os.Geteuid():
 		return "", fmt.Errorf("%s belongs to somebody else", file)
 	case info.Mode().Perm()&0o077 != 0:

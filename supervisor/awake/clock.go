@@ -16,3 +16,13 @@ func read() Reading {
 	}
 	return Reading{Wall: wall, Passed: time.Duration(ts.Nano())}
 }
+
+// Started is when the machine was started, by its present clock on the wall. It is not known
+// where the clock that goes on in sleep cannot be read.
+func Started() (at time.Time, known bool) {
+	r := read()
+	if r.Passed == time.Duration(r.Wall.UnixNano()) {
+		return time.Time{}, false
+	}
+	return r.Wall.Add(-r.Passed), true
+}

@@ -55,7 +55,7 @@ func fanOutExceptions() map[string]int {
 		"cmd/internal/meter":           14,
 		"cmd/internal/notifier":        11,
 		"cmd/internal/vigil":           10,
-		"cmd/internal/nightly":         18, // wires schedules, the run and notices together
+		"cmd/internal/nightly":         19, // wires schedules, the run and notices together
 		"cmd/internal/config":          11, // each option knows the package that it is for
 		"cmd/internal/cli/keepcmd":     18, // an archive has a bit of everything
 		"cmd/internal/cli/schedulecmd": 14,

@@ -12,8 +12,13 @@
 //
 // # Failure and crash
 //
-// A history that ends in a beginning without an end is that of a run whose guard was killed
-// together with this process; the next time says so. When the guard is killed, the output of
+// A run that is killed under this process goes on after half a minute. A history that ends in a
+// beginning without an end is that of a run that was killed together with this process, by a
+// power cut for instance: who comes next while the window is open goes on with it, and the units
+// see to it that somebody comes. The same holds for a run that was told to end less than a quarter
+// of an hour before the machine was started again: it was shut down with it. That is done three
+// times for a night at most, never when the run had ended in order, nor when a person has gone on
+// with it; a person is told each time. When the guard is killed, the output of
 // a supervisor that still ends its run in order is lost, its own log is not.
 //
 // It refuses an entry of another version, a file of secrets that others may read, and a

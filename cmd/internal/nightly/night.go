@@ -46,9 +46,9 @@ type Night struct {
 }
 
 const (
-	again    = 30 * time.Second
-	lineMost = 400 // characters of a reason in history and notices
-	tailSaid = 6   // last lines of a run that are told
+	lookAgain = 30 * time.Second
+	lineMost  = 400 // characters of a reason in history and notices
+	tailSaid  = 6   // last lines of a run that are told
 	// missedSaid is how many missed times are told one by one.
 	missedSaid = 5
 )
@@ -92,6 +92,8 @@ type execution struct {
 	asked   bool      // a person started it
 	nominal time.Time // zero when a person did
 	until   time.Time // zero for no end
+	cut     cut
+	cuts    int // times that what began at the nominal time was killed
 	inside  outside.Stdio
 	beside  sync.WaitGroup // notices on their way
 }
@@ -172,17 +174,10 @@ func (x *execution) decide(ctx context.Context, alone bool) (start bool, code in
 	if err != nil {
 		return false, x.fail(ctx, 1, err.Error())
 	}
-	if last, ok := LastFiring(history); ok && last.State == Begun && alone {
-		why := "the one that began at " + last.Begun.Local().Format(time.DateTime) + " was killed before its end"
-		x.say("%s", why)
-		code := 128 + int(syscall.SIGKILL)
-		f := Firing{State: Ended, At: time.Now(), Nominal: last.Nominal, Begun: last.Begun, Until: last.Until, Code: &code, Why: "killed before its end"}
-		if err := note(x.Root, x.entry.Name, f); err != nil {
-			x.say("%v", err)
-		}
-		x.tellBeside(ctx, "the last one was killed", why+". 'autopilot resume' in "+x.entry.Dir+" goes on with it.")
-	}
 	d := schedule.Decide(x.entry.Spec, now, LastTime(history, x.entry.CreatedAt))
+	if last, ok := LastFiring(history); ok && alone && x.again(ctx, history, last, d.Start) {
+		return true, 0
+	}
 	x.missed(ctx, x.withoutBusy(history, d.Missed))
 	x.nominal, x.until = d.Nominal, d.Until
 	switch {
@@ -253,16 +248,25 @@ func (x *execution) begin(ctx context.Context) int {
 	if err := quiet(); err != nil {
 		x.say("standard input stays as it is: %v", err)
 	}
-	args := Bounded(x.entry.Args, x.until)
+	args := Bounded(x.command(ctx), x.until)
+	if args == nil {
+		return 0
+	}
 	x.note(Begun, nil, "", "")
 	for why := ""; ; {
 		if !x.until.IsZero() && !time.Now().Round(0).Before(x.until) {
 			return x.gaveUp(ctx, closed, why)
 		}
 		x.out.mark()
-		before := runs(x.Root)
+		before, begun := runs(x.Root), time.Now()
 		code := x.invoke(ctx, args)
 		id := newRun(ctx, x.Root, x.entry.Dir, before)
+		if code == exitKilled && id != "" {
+			if rest := x.goOn(ctx, begun, id); rest != nil {
+				args = Bounded(rest, x.until)
+				continue
+			}
+		}
 		if code != outside.ExitHeld || id != "" || !Starts(args) {
 			return x.ended(ctx, code, id)
 		}

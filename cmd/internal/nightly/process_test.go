@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"autopilot/cmd/internal/job"
 	"autopilot/cmd/internal/outside"
+	"autopilot/metrics/ledger"
 	"autopilot/metrics/statedir"
 	"autopilot/supervisor"
 	"autopilot/supervisor/notice"
@@ -51,8 +53,30 @@ type call struct {
 	Code int
 	Say  string // on stderr
 	Run  bool   // a run is registered
+	Left *left  // how that run is left; nil is before it has written anything
 	In   string // in that work tree; empty for the current one
 	Hold string // before the end it is waited until this file is gone
+}
+
+// left is how a run is left.
+type left struct {
+	Ended     *int // with an exit code; nil is dead
+	Barren    bool // it had done nothing that could be continued
+	ResumedBy string
+	Alive     bool
+}
+
+func (l left) save(id, folder string) error {
+	st := supervisor.NewState(supervisor.Options{RunID: id, Source: job.Stories{}}, time.Now(), "")
+	if !l.Alive {
+		st.PID, st.Start = 1<<30, 1
+	}
+	st.ResumedBy, st.Finished = l.ResumedBy, l.Ended != nil
+	if l.Ended != nil {
+		st.Record.ExitCode = *l.Ended
+		st.Record.Termination = &ledger.Termination{Status: ledger.Interrupted, Resumable: !l.Barren}
+	}
+	return st.Save(folder)
 }
 
 // seen is what the process under test did.
@@ -112,7 +136,11 @@ func execute(file string) int {
 			if err != nil {
 				panic(err)
 			}
-			if _, _, err := supervisor.Register(project, "main", time.Now()); err != nil {
+			id, folder, err := supervisor.Register(project, "main", time.Now())
+			if err == nil && c.Left != nil {
+				err = c.Left.save(id, folder)
+			}
+			if err != nil {
 				panic(err)
 			}
 		}

@@ -33,7 +33,7 @@ func (x *execution) await(free func() bool, why string) waitEnd {
 	defer x.alive()()
 	every := x.Again
 	if every == 0 {
-		every = again
+		every = lookAgain
 	}
 	for {
 		if !x.until.IsZero() && !time.Now().Round(0).Before(x.until) {

@@ -32,7 +32,7 @@ func TestTheCrontabOfSomebodyElse(t *testing.T) {
 					t.Errorf("%q is no longer in %q", l, with)
 				}
 			}
-			if found := unit.OfCrontab([]byte(with)); len(found) != 1 || len(found[0].Lines) != 2 {
+			if found := unit.OfCrontab([]byte(with)); len(found) != 1 || len(found[0].Lines) != 3 {
 				t.Errorf("in %q is %v", with, found)
 			}
 			if err := m.Remove(t.Context(), "nightly"); err != nil {

@@ -93,7 +93,7 @@ func (h Host) installed(ctx context.Context, e schedule.Entry, table []byte) (In
 	lines := ours(table, e.Name)
 	if e.Backend == schedule.Cron {
 		i.compare(crontabName, []byte(strings.Join(lines, "\n")+"\n"), want[0].Text, len(lines) > 0)
-		i.Enabled = len(lines) == 0 || slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(strings.TrimSpace(l), "#") })
+		i.Enabled = len(lines) == 0 || slices.ContainsFunc(lines, startsAtATime)
 	} else if len(lines) > 0 {
 		i.Extra = append(i.Extra, crontabName)
 	}
@@ -181,4 +181,10 @@ func (h Host) orphans(names []string, table []byte) []Installed {
 		add(f.Name, schedule.Cron)
 	}
 	return out
+}
+
+// startsAtATime reports that a line of a crontab is neither off nor for the start of the machine.
+func startsAtATime(line string) bool {
+	line = strings.TrimSpace(line)
+	return line != "" && line[0] != '#' && line[0] != '@'
 }

@@ -44,9 +44,16 @@ func Block(e schedule.Entry, machineZone string) ([]string, error) {
 		}
 		words[i] = shell(w)
 	}
-	out := []string{"# autopilot " + e.Name + ": " + e.Spec.Words() + " " + tag + e.Name}
+	var times []string
 	for _, l := range calendar {
-		line := l.String() + " " + strings.Join(words, " ") + " " + tag + e.Name
+		times = append(times, l.String())
+	}
+	if e.Spec.Until != "" { // for a night that began without the machine, or lost it
+		times = append(times, "@reboot")
+	}
+	out := []string{"# autopilot " + e.Name + ": " + e.Spec.Words() + " " + tag + e.Name}
+	for _, at := range times {
+		line := at + " " + strings.Join(words, " ") + " " + tag + e.Name
 		if len(line) > lineLength {
 			return nil, &schedule.InvalidError{
 				Fact: fmt.Sprintf("the line of the crontab has %d bytes, at most %d are read by every cron", len(line), lineLength),

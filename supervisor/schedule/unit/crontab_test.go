@@ -20,7 +20,10 @@ import (
 func fed(t *testing.T, line string) string {
 	t.Helper()
 	fields := strings.SplitN(line, " ", 6)
-	command := strings.ReplaceAll(fields[5], `\%`, "\x00")
+	if strings.HasPrefix(line, "@") {
+		fields = strings.SplitN(line, " ", 2)
+	}
+	command := strings.ReplaceAll(fields[len(fields)-1], `\%`, "\x00")
 	if strings.Contains(command, "%") {
 		t.Fatalf("cron cuts the line %q", line)
 	}
@@ -58,11 +61,16 @@ func TestShellsReadTheLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), shell, "-c", fed(t, block[1]))
-			cmd.Env = []string{"HOME=/", "PATH=/usr/bin:/bin"}
-			out, err := cmd.CombinedOutput()
-			if got, want := string(out), "schedule|exec|odd_1-A|/home/some one|/srv/50% state|"; err != nil || got != want {
-				t.Errorf("%s says %q, %v, want %q", block[1], got, err, want)
+			for _, line := range []string{block[1], block[len(block)-1]} { // at a time, and when the machine starts
+				cmd := exec.CommandContext(t.Context(), shell, "-c", fed(t, line))
+				cmd.Env = []string{"HOME=/", "PATH=/usr/bin:/bin"}
+				out, err := cmd.CombinedOutput()
+				if got, want := string(out), "schedule|exec|odd_1-A|/home/some one|/srv/50% state|"; err != nil || got != want {
+					t.Errorf("%s says %q, %v, want %q", line, got, err, want)
+				}
+			}
+			if !strings.HasPrefix(block[len(block)-1], "@reboot ") {
+				t.Errorf("nothing is started with the machine:\n%s", strings.Join(block, "\n"))
 			}
 		})
 	}

@@ -33,6 +33,11 @@
 // An out of memory kill of a tool does not end the service (OOMPolicy=continue). Codes 4, 6 and 7 are
 // planned endings a person was told of, 130 and 143 an end that was asked for: none of them is a failure.
 //
+// A night with an end goes on after it was cut off: systemd starts a service again that was killed
+// (Restart=on-abnormal), not one that has ended with a code or was told to stop, and each
+// kind of unit also wakes the program when the machine has started (OnStartupSec, RunAtLoad,
+// @reboot). The program decides what that means; a cron that does not know @reboot leaves the line out.
+//
 // A missing work tree or file of variables keeps systemd from starting nothing: both are optional
 // for it, because only the program itself can tell a person. For launchd, which knows no
 // such thing, the work tree is left out for the same reason.

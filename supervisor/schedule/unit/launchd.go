@@ -58,6 +58,7 @@ func launchdFiles(e schedule.Entry, machineZone string) ([]File, error) {
 		WorkingDirectory:      variable(e, "HOME"),
 		StartCalendarInterval: dates,
 		ProcessType:           "Standard",
+		RunAtLoad:             e.Spec.Until != "", // for a night that began without the machine, or lost it
 		ExitTimeOut:           exitTimeout,
 		StandardOutPath:       log,
 		StandardErrorPath:     log,

@@ -22,6 +22,9 @@ func wakes(t *testing.T, e schedule.Entry, zone string) schedule.Spec {
 			t.Fatal(err)
 		}
 		for _, l := range block[1:] {
+			if strings.HasPrefix(l, "@reboot ") {
+				continue // that is no time
+			}
 			spec.Cron = append(spec.Cron, strings.Join(strings.Fields(l)[:5], " "))
 		}
 		return spec

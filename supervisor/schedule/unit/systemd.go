@@ -77,7 +77,12 @@ func service(e schedule.Entry) ([]byte, error) {
 	s.set("KillSignal", "SIGINT")
 	s.set("TimeoutStopSec", "3min")
 	s.set("SuccessExitStatus", "4 6 7 130 143")
-	s.set("Restart", "no")
+	if e.Spec.Until != "" { // a night that was killed goes on
+		s.set("Restart", "on-abnormal")
+		s.set("RestartSec", "30s")
+	} else {
+		s.set("Restart", "no")
+	}
 	s.set("OOMPolicy", "continue")
 	s.set("LimitCORE", "0")
 
@@ -101,8 +106,10 @@ func timer(e schedule.Entry) ([]byte, error) {
 		s.set("OnCalendar", t.Format("2006-01-02 15:04:05")+" "+e.Spec.Zone)
 	}
 	if e.Spec.Until != "" {
-		// A night that began without the machine is shorter, not left out.
+		// A night that began without the machine is shorter, not left out, and one that lost
+		// the machine goes on.
 		s.set("Persistent", "true")
+		s.set("OnStartupSec", "1min")
 	}
 	s.set("AccuracySec", "1s")
 	s.set("Unit", ServiceName(e.Name))

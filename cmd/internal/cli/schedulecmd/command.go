@@ -24,7 +24,7 @@ type Parts = nightly.Parts
 func Command(std outside.Stdio, parts Parts) *cobra.Command {
 	c := &cobra.Command{
 		Use: "schedule", Short: "Start runs by the clock: systemd, launchd or cron", Args: arg.None,
-		Long: "Install schedules that start runs by the clock. A schedule has days and times, or a window such as\n22:00-06:00 at whose end the run is over, in a time zone; the folder and command that it was installed with; and\nthe environment of that moment: PATH, HOME, the claude binary and the options that are set. Secrets go into a file\nof mode 0600 (--env-file).\n\n" +
+		Long: "Install schedules that start runs by the clock. A schedule has days and times, or a window such as\n22:00-06:00 at whose end the run is over, in a time zone; the folder and command that it was installed with; and\nthe environment of that moment: PATH, HOME, the claude binary and the options that are set. Secrets go into a file\nof mode 0600 (--env-file). What is cut off in its window, by a kill, a power cut or a reboot, goes on\nin it, three times at most.\n\n" +
 			"Everything that can be checked is checked when a schedule is installed; 'autopilot schedule doctor' checks it again\ninside the environment that the units have. Every change is shown before it is made.",
 		Example: "  autopilot schedule install nightly --window 22:00-06:00 --days mon-fri -- run --source queue --max-cost-usd 20\n" +
 			"  autopilot schedule install --at 22:00 --until 06:00 --env-file ~/.config/autopilot/secrets -- run \"make the tests pass\"\n" +

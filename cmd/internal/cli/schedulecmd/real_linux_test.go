@@ -151,11 +151,7 @@ esac
 	secrets := filepath.Join(w.dir, "secrets")
 	w.write("secrets", "CLAUDE_CODE_OAUTH_TOKEN=made-up\n")
 	odd := `ODD=100% of "it", $HOME \ and ; #more`
-	zone := "UTC" // in which midnight is far away
-	if h := time.Now().UTC().Hour(); h < 3 || h > 20 {
-		zone = "Asia/Tokyo"
-	}
-	args := append([]string{"schedule", "install", "night-1", "--backend", "systemd", "--at", "0:00", "--until", "23:58", "--zone", zone, "--env", odd, "--env-file", secrets}, w.command()...)
+	args := append([]string{"schedule", "install", "night-1", "--backend", "systemd", "--at", "0:00", "--until", "23:58", "--zone", farFromMidnight(), "--env", odd, "--env-file", secrets}, w.command()...)
 	w.run(0, "autopilot", args...)
 	w.backdate("night-1")
 
@@ -194,6 +190,14 @@ esac
 		t.Errorf("the manager heard %q first, %v", said[:n], err)
 	}
 	w.wantRun("night-1")
+}
+
+// farFromMidnight is a zone in which that is hours away.
+func farFromMidnight() string {
+	if h := time.Now().UTC().Hour(); h < 3 || h > 20 {
+		return "Asia/Tokyo"
+	}
+	return "UTC"
 }
 
 // backdate makes a schedule one that was installed long ago.
@@ -277,15 +281,30 @@ func TestRealCron(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := newWorld(t)
+	t.Run("at a time", func(t *testing.T) {
+		w := newWorld(t)
+		w.realCron("minutely", `* * * * * /usr/bin/env 'HOME=%s' %s/autopilot schedule exec minutely # autopilot:minutely`, "--cron", "* * * * *")
+	})
+	// The machine was off when the night began, and cron starts with it in the window.
+	t.Run("with the machine", func(t *testing.T) {
+		w := newWorld(t)
+		w.env = append(w.env, "BACKDATE=1")
+		w.realCron("nightly", `@reboot /usr/bin/env 'HOME=%s' %s/autopilot schedule exec nightly # autopilot:nightly`, "--at", "0:00", "--until", "23:58", "--zone", farFromMidnight())
+	})
+}
+
+// realCron installs a schedule and has cron run until it was executed.
+func (w world) realCron(name, line string, times ...string) {
+	w.Helper()
 	before, _ := exec.Command("crontab", "-l").CombinedOutput()
-	install := append([]string{w.bin + "/autopilot", "schedule", "install", "minutely", "--backend", "cron", "--cron", "* * * * *"}, w.command()...)
+	install := append([]string{w.bin + "/autopilot", "schedule", "install", name, "--backend", "cron"}, append(times, w.command()...)...)
 	script := `set -e
 for d in /var/spool/cron /run /etc/cron.d; do mount -t tmpfs tmpfs $d; done
 mount --bind /dev/null /etc/crontab
 mkdir -m 1730 /var/spool/cron/crontabs
 printf '# mine\nMAILTO=""\n' | crontab -
 "$@" >&2
+[ -z "$BACKDATE" ] || sed -i 's/"created_at": ".*"/"created_at": "2026-01-01T00:00:00Z"/' "$ENTRY"
 crontab -l
 cron -f &
 i=0
@@ -293,20 +312,20 @@ while ! grep -q '"state":"ended"' "$HISTORY" 2>/dev/null && [ $i -lt 1500 ]; do 
 kill $!
 `
 	args := append([]string{"--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script, "sh"}, install...)
-	cmd := exec.CommandContext(t.Context(), "unshare", args...)
+	cmd := exec.CommandContext(w.Context(), "unshare", args...)
 	cmd.Dir = w.repo
-	cmd.Env = append(slices.Clone(w.env), "HISTORY="+nightly.HistoryFile(w.root, "minutely"))
+	cmd.Env = append(slices.Clone(w.env), "HISTORY="+nightly.HistoryFile(w.root, name), "ENTRY="+host.EntryFile(w.root, name))
 	var table, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &table, &errs
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %s", err, errs.String())
+		w.Fatalf("%v: %s", err, errs.String())
 	}
-	line := fmt.Sprintf(`* * * * * /usr/bin/env 'HOME=%s' %s/autopilot schedule exec minutely # autopilot:minutely`, w.home, w.bin)
+	line = fmt.Sprintf(line, w.home, w.bin)
 	if !strings.Contains(table.String(), line+"\n") || !strings.Contains(table.String(), "# mine\n") {
-		t.Errorf("the crontab is\n%s\nwant the line\n%s", table.String(), line)
+		w.Errorf("the crontab is\n%s\nwant the line\n%s", table.String(), line)
 	}
-	w.wantRun("minutely")
+	w.wantRun(name)
 	if after, _ := exec.Command("crontab", "-l").CombinedOutput(); !bytes.Equal(before, after) {
-		t.Errorf("the crontab of the machine was %q and is %q", before, after)
+		w.Errorf("the crontab of the machine was %q and is %q", before, after)
 	}
 }

@@ -1,6 +1,11 @@
 // Package spelling finds what a misspelt word was meant to be.
 package spelling
 
+import (
+	"cmp"
+	"slices"
+)
+
 // longest is the number of bytes of a word that are compared: that takes the product of the
 // lengths.
 const longest = 200
@@ -31,17 +36,32 @@ func Distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Nearest is the candidate with the least [Distance], or "" when there are none. Of two that
-// are equally near it is the one of the word's own length, else the first.
+// Nearest is the candidate with the least [Distance], or "" when there are none. Of those that
+// are equally near it is the one that begins like the word for longest, then one of the word's
+// own length, then the first.
 func Nearest(word string, candidates []string) string {
-	best, least := "", 0
-	for i, c := range candidates {
-		d := Distance(word, c)
-		if i == 0 || d < least || d == least && len(c) == len(word) && len(best) != len(word) {
-			best, least = c, d
-		}
+	if len(candidates) == 0 {
+		return ""
 	}
-	return best
+	return slices.MinFunc(candidates, func(a, b string) int {
+		return cmp.Or(Distance(word, a)-Distance(word, b), alike(word, b)-alike(word, a), other(word, a)-other(word, b))
+	})
+}
+
+// alike counts the bytes with which two words begin alike.
+func alike(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// other is 1 for two words of other lengths, else 0.
+func other(a, b string) int {
+	if len(a) == len(b) {
+		return 0
+	}
+	return 1
 }
 
 // Meant is the [Nearest] candidate, or "" when it is not near enough to be meant.

@@ -56,6 +56,9 @@ func TestMeantAndNearest(t *testing.T) {
 	if got := Meant("abcd", []string{"abc", "abcx"}); got != "abcx" {
 		t.Errorf("got %q", got)
 	}
+	if got := Nearest("ram_avail_gb", []string{"swap_used_gb", "ram_total_gb", "ram_available_gb"}); got != "ram_available_gb" {
+		t.Errorf("got %q, which does not begin alike", got)
+	}
 	if got := Meant("anything", nil); got != "" {
 		t.Errorf("of no candidates %q", got)
 	}

@@ -182,7 +182,7 @@ func TestExecLockedUntilTheWindowCloses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.entry.Overlap = schedule.Wait
-	w.plan.Until = 300 * time.Millisecond
+	w.plan.Until = 3 * time.Second
 	lock, err := statedir.Acquire(t.Context(), filepath.Join(w.entry.Dir, ".git", statedir.RunLock), statedir.Holder{RunID: "main"})
 	if err != nil {
 		t.Fatal(err)

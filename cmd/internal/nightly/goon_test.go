@@ -2,6 +2,7 @@ package nightly
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,17 +23,23 @@ func (w *world) cut(c call) {
 	if err := os.WriteFile(c.Hold, nil, 0o600); err != nil {
 		w.Fatal(err)
 	}
-	before := len(w.saw())
+	before, done := len(w.saw()), w.held()
 	cmd := w.start(c)
-	w.await("the run", func() bool {
-		registered := !c.Run || len(runs(w.plan.Root)) > 0
-		return len(w.saw()) > before && registered
-	})
-	time.Sleep(20 * time.Millisecond) // the state is written behind the mark
+	w.await("the run", func() bool { return len(w.saw()) > before && w.held() > done })
 	if err := cmd.Process.Kill(); err != nil {
 		w.Fatal(err)
 	}
 	_ = cmd.Wait()
+}
+
+// held counts the calls that have done all they do and are held now, or were.
+func (w *world) held() int {
+	w.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, "plan.held"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		w.Fatal(err)
+	}
+	return len(data)
 }
 
 // rewrite replaces a pattern in the history.

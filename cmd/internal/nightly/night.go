@@ -253,7 +253,7 @@ func (x *execution) begin(ctx context.Context) int {
 		return 0
 	}
 	x.note(Begun, nil, "", "")
-	for why := ""; ; {
+	for why := "its end came before anything could begin"; ; {
 		if !x.until.IsZero() && !time.Now().Round(0).Before(x.until) {
 			return x.gaveUp(ctx, closed, why)
 		}

@@ -96,19 +96,22 @@ func execute(file string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
+	note := func(name, text string) {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		if _, err := f.WriteString(text); err != nil {
+			panic(err)
+		}
+		_ = f.Close()
+	}
 	write := func(s seen) {
 		line, err := json.Marshal(s)
 		if err != nil {
 			panic(err)
 		}
-		f, err := os.OpenFile(file+".seen", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			panic(err)
-		}
-		if _, err := f.Write(append(line, '\n')); err != nil {
-			panic(err)
-		}
-		_ = f.Close()
+		note(file+".seen", string(line)+"\n")
 	}
 	n := Night{Std: outside.System(), Root: p.Root, Again: p.Again}
 	n.Std.TTY, n.Std.InTTY, n.Std.OutTTY = true, true, true
@@ -143,6 +146,9 @@ func execute(file string) int {
 			if err != nil {
 				panic(err)
 			}
+		}
+		if c.Hold != "" {
+			note(file+".held", "x")
 		}
 		for c.Hold != "" {
 			if _, err := os.Stat(c.Hold); err != nil {

@@ -168,7 +168,7 @@ func TestExecUntilTheWindowCloses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.entry.Overlap = schedule.Wait
-	w.plan.Until = 300 * time.Millisecond
+	w.plan.Until = 3 * time.Second
 	calls := slices.Repeat([]call{{Code: 7}}, 10_000)
 	if got := w.run(calls...); got != 0 {
 		t.Errorf("exit %d, want 0", got)

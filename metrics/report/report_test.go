@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/report"
+	"autopilot/metrics/report/strangers"
 )
 
 var update = flag.Bool("update", false, "write the reports that are expected")
@@ -112,45 +112,11 @@ func TestPageIsItsOwn(t *testing.T) {
 
 func count(s, part string) int { return strings.Count(s, part) }
 
-// hostile puts a text into every text of a value.
-func hostile(v reflect.Value, text string) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.Type() == reflect.TypeFor[*time.Location]() {
-			return
-		}
-		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
-		}
-		hostile(v.Elem(), text)
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[ledger.Stamp]() {
-			return
-		}
-		for i := range v.NumField() {
-			hostile(v.Field(i), text)
-		}
-	case reflect.Slice:
-		if v.Len() == 0 {
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		}
-		for i := range v.Len() {
-			hostile(v.Index(i), text)
-		}
-	case reflect.String:
-		v.SetString(text)
-	}
-}
-
 func TestTextsOfStrangers(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style><script>1</script>`, `</title><svg onload=alert(1)>`, `' onmouseover='x`, `javascript:alert(1)`,
-		`{{.Title}} ${x} <%= y %>`, `]]><!-- --><![CDATA[`, `&lt;b&gt; &#x3c;`, "a\x00b\x1b[31mred\x1b[0m\u202ecba\ufffe\xff", "[x](javascript:alert(1)) ![i](http://x/y) <http://z>",
-		"| a | b |\n|---|---|\n# head\n\n```\ncode", "\n<details>\n\n- [ ] x", "password=hunter2hunter2 sk-ant-abcdefgh1234 ghp_abcdefghijklmnop1234",
-	} {
+	for _, text := range strangers.Texts() {
 		f := night()
-		hostile(reflect.ValueOf(&f).Elem(), text)
+		strangers.Fill(&f, text)
 		for _, status := range []string{report.ItemFailed, report.GatePending} { // so that they are told as things to do
 			f.Items, f.Gates = append(f.Items, report.Item{ID: text, Why: text, Status: status, Command: text}), append(f.Gates, report.Gate{Subject: text, Status: status, Command: text})
 		}

@@ -121,7 +121,7 @@ type feed struct {
 // read takes the events behind the place. Near begins near the end of a long file. Without
 // a file there are none.
 func (f *feed) read(near bool) error {
-	file, _, err := plainfile.Open(f.path)
+	file, info, err := plainfile.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.at, f.end = 0, true
 		return nil
@@ -130,10 +130,6 @@ func (f *feed) read(near bool) error {
 		return fmt.Errorf("read events: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read events: %w", err)
-	}
 	cut := f.at > info.Size() // another file has taken its place
 	if near || cut {
 		f.at = max(0, info.Size()-firstBytes)

@@ -46,10 +46,10 @@ func (x *execution) goOn(ctx context.Context, begun time.Time, id string) []stri
 		x.say("it does not go on: %s", why)
 		return nil
 	}
-	x.tellBeside(ctx, "the run was killed", why+". It goes on.")
 	if x.await(func() bool { return true }, why+"; it goes on soon") != 0 {
 		return nil
 	}
+	x.tellBeside(ctx, "the run was killed", why+". It goes on.")
 	return args
 }
 

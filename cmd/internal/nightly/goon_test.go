@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +229,9 @@ func TestARunThatWasKilledGoesOn(t *testing.T) {
 				if !strings.HasPrefix(again, "resume main-") || tt.args != nil && !strings.HasSuffix(again, " --exit-zero --snapshot x.json") {
 					t.Errorf("begun %q", began)
 				}
+			}
+			if told := w.told(); (slices.Index(told, "the run was killed") >= 0) != (tt.begun > 1) {
+				t.Errorf("told %q", told)
 			}
 			if !strings.Contains(w.log(), tt.why) {
 				t.Errorf("no %q in the log:\n%s", tt.why, w.log())

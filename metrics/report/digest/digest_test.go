@@ -22,6 +22,7 @@ import (
 	"autopilot/metrics/ledger"
 	"autopilot/metrics/report"
 	"autopilot/metrics/report/digest"
+	"autopilot/metrics/report/strangers"
 	"autopilot/metrics/samples"
 )
 
@@ -201,46 +202,12 @@ func TestPageIsItsOwn(t *testing.T) {
 	}
 }
 
-// hostile puts a text into every text of a value.
-func hostile(v reflect.Value, text string) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.Type() == reflect.TypeFor[*time.Location]() {
-			return
-		}
-		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
-		}
-		hostile(v.Elem(), text)
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[ledger.Stamp]() {
-			return
-		}
-		for i := range v.NumField() {
-			hostile(v.Field(i), text)
-		}
-	case reflect.Slice:
-		if v.Len() == 0 {
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		}
-		for i := range v.Len() {
-			hostile(v.Index(i), text)
-		}
-	case reflect.String:
-		v.SetString(text)
-	}
-}
-
 func TestTextsOfStrangers(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style><script>1</script>`, `</title><svg onload=alert(1)>`, `' onmouseover='x`, `javascript:alert(1)`,
-		`{{.Title}} ${x} <%= y %>`, `]]><!-- --><![CDATA[`, `&lt;b&gt; &#x3c;`, "a\x00b\x1b[31mred\x1b[0m\u202ecba\ufffe\xff", "[x](javascript:alert(1)) ![i](http://x/y) <http://z>",
-		"| a | b |\n|---|---|\n# head\n\n```\ncode", "\n<details>\n\n- [ ] x", "password=hunter2hunter2 sk-ant-abcdefgh1234 ghp_abcdefghijklmnop1234",
-	} {
+	for _, text := range strangers.Texts() {
 		for _, all := range []bool{true, false} {
 			f := week()
-			hostile(reflect.ValueOf(&f).Elem(), text)
+			strangers.Fill(&f, text)
 			if all {
 				f.Repository = ""
 			}

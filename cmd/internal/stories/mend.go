@@ -52,7 +52,8 @@ func Mend(p job.Place, std outside.Stdio, ledgers *ledger.Ledgers) func(folder s
 		}
 		follow(st, c)
 		t := termination(c, st.Record)
-		t.Status, t.Reason = ledger.Interrupted, "killed"
+		// Also when all its stories are done by now: what follows on that is still to be done.
+		t.Status, t.Reason, t.Resumable = ledger.Interrupted, "killed", true
 		st.Record.Termination = t
 		_ = statedir.ReplaceJSON(filepath.Join(folder, story.File), c) // the record says it as well
 	}

@@ -71,6 +71,9 @@ func TestMendClosesRunsOfStories(t *testing.T) {
 			boss := dead("c")
 			Mend(p, outside.Stdio{}, ledgers)(folder, &boss)
 
+			if boss.Finished = true; supervisor.NotResumable(boss) != "" { // as its recovery leaves it
+				t.Errorf("the cohort cannot be continued: %s", supervisor.NotResumable(boss))
+			}
 			if left, err := supervisor.OpenRuns(project); err != nil || len(left) > 0 {
 				t.Errorf("still open: %v, %v", left, err)
 			}
